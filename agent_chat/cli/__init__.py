@@ -1,0 +1,1 @@
+"""How it is said: the table of commands, their handlers, and all that meets a terminal."""

@@ -1,0 +1,148 @@
+"""The commands on channels: init, channels, roster, join and leave."""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.cli.acting import agent_text, channel_of
+from agent_chat.cli.command import Reply
+from agent_chat.cli.message_text import short_time
+from agent_chat.cli.output import safe_line
+from agent_chat.errors import ChatError
+from agent_chat.operations import channels as operations
+from agent_chat.operations.waiting import waiting_now
+from agent_chat.storage.channel import Channel, channel_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.cli.command import Request
+    from agent_chat.operations.channels import Overview
+    from agent_chat.records.channel_meta import ChannelMeta
+
+
+def init(request: Request) -> Reply:
+    """Makes a channel."""
+    meta = operations.plan_channel(
+        request.text("channel"),
+        members=request.optional_text("members"),
+        humans=request.optional_text("humans"),
+        topic=request.optional_text("topic"),
+        owner=request.optional_text("owner"),
+        level=request.optional_text("level"),
+    )
+    channel = operations.create(request.workspace, meta)
+    line = f"made {channel.name} in {channel.layout.folder}"
+    return Reply(
+        data={**channel.where(), "path": channel.layout.folder, "members": list(meta.members)},
+        text=line,
+        summary=line,
+    )
+
+
+def channels(request: Request) -> Reply:
+    """Lists the channels of the root."""
+    found: list[Overview] = []
+    failures: list[tuple[str, ChatError | OSError]] = []
+    for name in channel_names(request.workspace):
+        channel = Channel(request.workspace, name)
+        try:
+            assert channel.meta is not None
+            found.append(operations.overview(channel))
+        except (ChatError, OSError) as error:
+            failures.append((name, error))
+    return Reply(
+        data={**request.workspace.where(), "channels": [_overview_fields(item) for item in found]},
+        text="\n".join(_overview_line(item) for item in found)
+        or ("" if failures else f"no channels in {request.workspace.describe()}"),
+        warnings=tuple(f"{name}: {failure}" for name, failure in failures[1:]),
+        error=failures[0][1] if failures else None,
+    )
+
+
+def _overview_fields(item: Overview) -> dict[str, object]:
+    meta = item.channel.meta
+    last = item.last.message if item.last is not None else None
+    return {
+        "channel": item.channel.name,
+        "messages": item.count,
+        "members": list(meta.members),
+        "topic": meta.topic,
+        "latest_seq": item.latest,
+        "last": last
+        and {"seq": last.seq, "from": last.sender, "title": last.title, "created": last.created},
+    }
+
+
+def _overview_line(item: Overview) -> str:
+    meta = item.channel.meta
+    parts = [f"{item.channel.name}: {item.count} messages"]
+    if meta.members:
+        parts.append(", ".join(meta.members))
+    if meta.topic:
+        parts.append(safe_line(meta.topic))
+    if item.last is not None:
+        last = item.last.message
+        parts.append(f"last #{last.seq} {last.sender}: {safe_line(last.title)}, {short_time(last.created)}")
+    return " | ".join(parts)
+
+
+def roster(request: Request) -> Reply:
+    """Shows who is in a channel, and who waits on it now."""
+    channel = channel_of(request)
+    meta = channel.meta
+    waiting = [meta.spelled(name) or name for name in waiting_now(channel)]
+    messages = len(channel.messages.numbers().by_name)
+    lines = [
+        f"members: {', '.join(meta.members) or '-'}" + ("" if meta.closed else " (open: anyone may take part)"),
+        f"humans: {', '.join(meta.humans)}" if meta.humans else "",
+        f"topic: {safe_line(meta.topic)}" if meta.topic else "",
+        f"waiting now: {', '.join(waiting)}" if waiting else "",
+        f"messages: {messages}",
+    ]
+    return Reply(
+        data={
+            **channel.where(),
+            "members": list(meta.members),
+            "humans": list(meta.humans),
+            "topic": meta.topic,
+            "messages": messages,
+            "open": not meta.closed,
+            "roles": dict(meta.roles),
+            "waiting": waiting,
+        },
+        text="\n".join(line for line in lines if line),
+    )
+
+
+def join(request: Request) -> Reply:
+    """Adds an agent to a channel, and says how much lies before it."""
+    channel = channel_of(request)
+    meta = operations.join(channel, agent_text(request), request.optional_text("role"))
+    name = meta.spelled(names.agent_name(agent_text(request))) or ""
+    numbers = channel.messages.numbers()
+    line = f"{name} is in {channel.name}"
+    before = 0
+    if channel.cursors.load(name) is None:
+        before = len(numbers.by_name)
+    if before:
+        line += f"; {before} messages lie before, to skip them: agent-chat ack {channel.name} {numbers.highest} --as {name}"
+    if any(sign in name for sign in ".-"):
+        line += f"\nnote: people cannot reach {name} by @ for certain, since a dot or hyphen ends a mention"
+    return Reply(data={**_membership(channel, meta), "unread_before": before}, text=line, summary=line)
+
+
+def leave(request: Request) -> Reply:
+    """Takes an agent out of a channel."""
+    channel = channel_of(request)
+    meta = operations.leave(channel, agent_text(request))
+    line = f"{names.agent_name(agent_text(request))} has left {channel.name}"
+    return Reply(data=_membership(channel, meta), text=line, summary=line)
+
+
+def _membership(channel: Channel, meta: ChannelMeta) -> dict[str, object]:
+    return {
+        **channel.where(),
+        "members": list(meta.members),
+        "humans": list(meta.humans),
+        "open": not meta.closed,
+        "roles": dict(meta.roles),
+    }

@@ -1,0 +1,179 @@
+"""Runs one command line: parse, call the handler, show its reply, turn every error into one line and a status.
+
+The only place that catches everything. Exit statuses: 0 done, 1 a negative answer, 2 an error with a stable code, 70 a
+bug of ours, 130 interrupted, 141 the reader of standard output has gone.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+    from agent_chat.cli.command import Reply, Request
+    from agent_chat.errors import ChatError
+    from agent_chat.storage.workspace import Workspace
+
+ERROR = 2
+BUG = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+DEFAULT_ROOT = "~/agent-chat"
+
+
+def main_from_console() -> NoReturn:
+    """Runs the process's own command line and exits with its status."""
+    import sys
+
+    try:
+        import os
+
+        status = main([_recoded(word) for word in sys.argv[1:]], os.environ)
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    sys.exit(status)
+
+
+def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Workspace | None = None) -> int:
+    """Runs a command line and returns its exit status; `workspace` replaces the one that the request would open."""
+    from agent_chat.cli import output
+    from agent_chat.errors import ChatError
+
+    as_json = False
+    try:
+        try:
+            request = _request(argv, environment)
+            as_json = request.as_json
+            request.workspace = workspace or _workspace(request)
+            return _show(_handler(request)(request), as_json=as_json)
+        except ChatError as error:
+            return _refuse(error, argv, as_json=as_json)
+        except OSError as error:
+            return _refuse(_io_error(error), argv, as_json=as_json)
+    except output.OutputFailedError as error:
+        return _output_failed(error, "")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        return _bug(error, environment)
+
+
+def _request(argv: Sequence[str], environment: Mapping[str, str]) -> Request:
+    from agent_chat.cli.commands import COMMANDS
+    from agent_chat.cli.parser import parse
+
+    request = parse(argv, COMMANDS)
+    request.environment = environment
+    return request
+
+
+def _workspace(request: Request) -> Workspace:
+    """Opens the root: --root, else $AGENT_CHAT_ROOT, else ~/agent-chat; an empty value counts as unset."""
+    from os.path import expanduser
+
+    from agent_chat.storage.workspace import Workspace
+
+    named = request.environment.get("AGENT_CHAT_ROOT")
+    if request.root:
+        root, root_from = request.root, "option"
+    elif named:
+        root, root_from = _recoded(named), "variable"
+    else:
+        root, root_from = DEFAULT_ROOT, "default"
+    return Workspace(_recoded(expanduser(root)), root_from=root_from)
+
+
+def _handler(request: Request):  # type: ignore[no-untyped-def]
+    module, _, name = request.command.handler.partition(":")
+    return getattr(__import__(module, fromlist=[name]), name)
+
+
+def _show(reply: Reply, *, as_json: bool) -> int:
+    """Prints a reply, then does what had to wait until it was printed, and returns the status."""
+    from agent_chat.cli import output
+    from agent_chat.errors import ChatError
+
+    failure = reply.error
+    if isinstance(failure, OSError):
+        failure = _io_error(failure)
+    if failure is not None:
+        assert isinstance(failure, ChatError)
+        reply = reply.replace(error=failure)
+    try:
+        output.show_reply(reply, as_json=as_json)
+    except output.OutputFailedError as error:
+        return _output_failed(error, reply.summary)
+    if reply.after is not None:
+        try:
+            reply.after()
+        except ChatError as error:
+            output.show_error(error, as_json=False)
+            return ERROR
+        except OSError as error:
+            output.show_error(_io_error(error), as_json=False)
+            return ERROR
+    if failure is not None:
+        if not as_json:
+            output.show_error(failure, as_json=False)
+        return ERROR
+    return reply.status
+
+
+def _refuse(error: ChatError, argv: Sequence[str], *, as_json: bool) -> int:
+    from agent_chat.cli import output
+    from agent_chat.cli.parser import wants_json
+
+    output.show_error(error, as_json=as_json or wants_json(argv))
+    return ERROR
+
+
+def _io_error(error: OSError) -> ChatError:
+    """Returns the error that a failed file operation is to the user."""
+    from errno import errorcode
+
+    from agent_chat.errors import ChatError
+    from agent_chat.storage.filesystem import NotOrdinaryError
+
+    path = error.filename
+    if isinstance(path, bytes):
+        path = path.decode("utf-8", "surrogateescape")
+    where = f": {path}" if path is not None else ""
+    reason = error.strerror or str(error)
+    if isinstance(error, NotOrdinaryError):
+        return ChatError("PATH_REFUSED", f"{reason}{where}", path=path)
+    name = errorcode.get(error.errno or 0, "")
+    return ChatError("IO_ERROR", f"{name} {reason}{where}".strip(), path=path, errno=name or None)
+
+
+def _output_failed(error: Exception, summary: str) -> int:
+    """Says on stderr what was done although it could not be shown; a reader that has gone is told nothing."""
+    from agent_chat.cli import output
+    from agent_chat.errors import ChatError
+
+    if summary or not getattr(error, "broken_pipe", False):
+        done = f"{summary}, but the reply" if summary else "the reply"
+        output.show_error(ChatError("OUTPUT_FAILED", f"{done} could not be written to stdout: {error}"), as_json=False)
+    return BROKEN_PIPE if getattr(error, "broken_pipe", False) else ERROR
+
+
+def _bug(error: Exception, environment: Mapping[str, str]) -> int:
+    """Reports a mistake of ours in one line; with AGENT_CHAT_DEBUG=1 with its traceback."""
+    from agent_chat.cli import output
+
+    if environment.get("AGENT_CHAT_DEBUG"):
+        from traceback import format_exc
+
+        output.note(format_exc())
+    output.note(f"{output.PROGRAM}: INTERNAL: {type(error).__name__}: {output.safe_line(str(error))}")
+    output.note("  next: AGENT_CHAT_DEBUG=1 shows where; nothing was half-done, the call can be repeated")
+    return BUG
+
+
+def _recoded(text: str) -> str:
+    """Returns a word of the command line or environment as the UTF-8 that its bytes are, whatever the locale says."""
+    if text.isascii():
+        return text
+    from os import fsencode
+
+    return fsencode(text).decode("utf-8", "surrogateescape")

@@ -1,0 +1,206 @@
+"""The commands on messages: post, read, peek, show, thread, inbox, ack, search and claim."""
+
+from __future__ import annotations
+
+from agent_chat.cli import message_text
+from agent_chat.cli.acting import agent_text, bounds_of, channel_of, reader_of
+from agent_chat.cli.command import Reply
+from agent_chat.cli.page_reply import page_reply
+from agent_chat.errors import ChatError
+from agent_chat.operations import messages, reading
+from agent_chat.records.message import to_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_chat.cli.command import Request
+    from agent_chat.storage.channel import Channel
+
+
+def post(request: Request) -> Reply:
+    """Publishes one message."""
+    from agent_chat.cli.standard_input import body
+
+    channel = channel_of(request)
+    draft = messages.Draft(
+        sender=agent_text(request),
+        title=request.text("title"),
+        body=body(request),
+        to=request.optional_text("to"),
+        reply=request.optional_text("reply"),
+        topic=request.optional_text("topic"),
+        status=request.optional_text("status"),
+        refs=request.texts("ref"),
+        key=request.optional_text("key"),
+        if_seq=request.optional_integer("if_seq"),
+    )
+    posted = messages.post(channel, draft)
+    line = f"#{posted.seq} {channel.name}/{posted.file}" + (" (posted before)" if posted.repeated else "")
+    return Reply(
+        data={
+            **channel.where(),
+            "seq": posted.seq,
+            "file": posted.file,
+            "repeated": posted.repeated,
+            "summoned": [],
+            "missed": [],
+        },
+        text=line,
+        summary=f"posted {line}",
+    )
+
+
+def read(request: Request) -> Reply:
+    """Shows what is new for an agent; the cursor moves once it was shown."""
+    channel = channel_of(request)
+    agent = reader_of(request, channel)
+    after = request.optional_integer("after")
+    page = reading.read_page(
+        channel, agent, bounds_of(request), after=after, everything=request.flag("all")
+    )
+    keeps = after is not None or request.flag("peek")
+    stored = channel.cursors.seq(agent) if after is not None else page.start
+    return page_reply(
+        page,
+        cursor=stored if keeps else page.passed,
+        nothing=f"nothing new for {agent} in {channel.name} (at #{page.passed})",
+        after=None if keeps else lambda: reading.advance(page, agent),
+    )
+
+
+def peek(request: Request) -> Reply:
+    """Shows the last messages, whoever they are for."""
+    channel = channel_of(request)
+    page = reading.last(channel, request.integer("number"), bounds_of(request, limit="number"))
+    return page_reply(page, cursor=page.passed, nothing=f"no messages in {channel.name}")
+
+
+def show(request: Request) -> Reply:
+    """Shows one message."""
+    channel = channel_of(request)
+    stored = messages.find(channel, channel.messages.numbers(), request.text("seq"))
+    by_file = len(channel.messages.numbers().names_of(stored.message.seq)) > 1
+
+    def text() -> str:
+        return message_text.whole(stored, channel.name, by_file=by_file)
+
+    return Reply(data={**channel.where(), "message": to_json(stored.message, stored.file)}, text=text)
+
+
+def thread(request: Request) -> Reply:
+    """Shows a message and what answers it."""
+    channel = channel_of(request)
+    numbers = channel.messages.numbers(above=0)
+    root = messages.find(channel, numbers, request.text("seq"))
+    page = reading.thread(
+        channel, root, numbers, bounds_of(request), after=request.optional_integer("after") or 0
+    )
+    return page_reply(page, cursor=page.passed, nothing="nothing more in this thread")
+
+
+def search(request: Request) -> Reply:
+    """Finds messages by their words."""
+    channel = channel_of(request)
+    words = request.texts("words")
+    sender = request.optional_text("sender")
+    page = reading.search(
+        channel,
+        words,
+        bounds_of(request),
+        sender=sender,
+        topic=request.optional_text("topic"),
+        since=_since(request),
+        after=request.optional_integer("after") or 0,
+    )
+
+    def text() -> str:
+        found = "".join(message_text.snippet(stored, words, channel.name) for stored in page.stored)
+        return found + (f"more: agent-chat search … --after {page.passed}\n" if page.has_more else "")
+
+    return page_reply(page, cursor=page.passed, nothing=f"nothing found in {channel.name}", text=text)
+
+
+def _since(request: Request) -> Callable[[str], bool] | None:
+    """Returns the test that `--since` asks for: an ISO 8601 date or time, or a span such as 2h before now."""
+    from agent_chat import timestamps
+
+    text = request.optional_text("since")
+    if text is None:
+        return None
+    try:
+        limit = request.workspace.clock.now() - timestamps.parse_span(text)
+    except timestamps.TimestampError:
+        try:
+            limit = timestamps.parse(text, date_alone=True)
+        except timestamps.TimestampError as error:
+            raise ChatError("USAGE", f"--since: {error}; or a span such as 90m, 2h, 3d") from None
+
+    def is_since(created: str) -> bool:
+        try:
+            return timestamps.parse(created) >= limit
+        except timestamps.TimestampError:
+            return True  # a message whose time cannot be read is rather shown than hidden
+
+    return is_since
+
+
+def inbox(request: Request) -> Reply:
+    """Counts an agent's unread messages in every channel."""
+    from agent_chat.operations.inbox import inbox as look
+
+    agent = agent_text(request)
+    entries, failures = look(request.workspace, agent)
+    shown = [
+        {"channel": e.channel, "unread": e.unread, "from": list(e.senders), "oldest": e.oldest} for e in entries
+    ]
+    lines = [f"{e.channel}: {e.unread} unread from {', '.join(e.senders)}, oldest #{e.oldest}" for e in entries]
+    return Reply(
+        data={**request.workspace.where(), "channels": shown},
+        text="\n".join(lines) or f"nothing unread for {message_text.safe_line(agent)}",
+        warnings=tuple(f"{name}: {failure}" for name, failure in failures[1:]),
+        error=failures[0][1] if failures else None,
+    )
+
+
+def ack(request: Request) -> Reply:
+    """Moves an agent's cursor."""
+    channel = channel_of(request)
+    agent = reader_of(request, channel)
+    reset = request.optional_integer("reset")
+    target = request.optional_text("seq")
+    if (target is None) == (reset is None):
+        raise ChatError("USAGE", "give a number to move to, or --reset N", next="agent-chat ack --help")
+    seq = reset if reset is not None else _number(channel, str(target))
+    now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None)
+    line = f"{agent} at #{now} in {channel.name} (was #{previous})"
+    return Reply(data={**channel.where(), "cursor": now, "previous": previous}, text=line, summary=line)
+
+
+def _number(channel: Channel, text: str) -> int:
+    """Returns the number that `ack` is given: 12, #12 or a file name."""
+    digits = text[1:] if text.startswith("#") else text
+    if digits.isascii() and digits.isdigit() and len(digits) <= 10:
+        return int(digits)
+    return messages.find(channel, channel.messages.numbers(), text).message.seq
+
+
+def claim(request: Request) -> Reply:
+    """Takes a marker."""
+    from agent_chat.operations.markers import claim as take
+
+    channel = channel_of(request)
+    claimed = take(channel, request.text("marker"), agent_text(request))
+    line = f"claimed {claimed.marker} as {claimed.claimed_as} (#{claimed.seq})"
+    return Reply(
+        data={
+            **channel.where(),
+            "marker": claimed.marker,
+            "claimed_as": claimed.claimed_as,
+            "seq": claimed.seq,
+        },
+        text=line,
+        summary=line,
+    )
+
+

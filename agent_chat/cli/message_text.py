@@ -1,0 +1,117 @@
+"""How messages look as text: one header line at column 0, the body indented below it, audit messages as one line each.
+
+The header ends with what it takes to answer; everything before that is other people's text, made safe.
+"""
+
+from __future__ import annotations
+
+from agent_chat.cli.output import safe_block, safe_line, to_json
+from agent_chat.records.message import to_json as message_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agent_chat.records.message import Message
+    from agent_chat.storage.message_store import Stored
+
+# Longer runs of audit messages are told in one line.
+AUDIT_RUN = 10
+SNIPPET_CHARACTERS = 200
+
+
+def short_time(created: str) -> str:
+    """Returns a creation time without seconds and with Z for UTC, or as it is when it has another form."""
+    if created[10:11] == "T" and created.endswith("+00:00"):
+        return f"{created[:10]} {created[11:16]}Z"
+    return safe_line(created)
+
+
+def heading(stored: Stored, channel: str, *, by_file: bool = False) -> str:
+    """Returns the header line of a message, without what answers it."""
+    message = stored.message
+    to = ", ".join(message.to) if message.to else "all"
+    parts = [f"#{message.seq} {message.sender} -> {to}", safe_line(message.title), short_time(message.created)]
+    if message.reply_to is not None:
+        parts.append(f"re #{message.reply_to}")
+    if message.status:
+        parts.append(safe_line(message.status))
+    if message.topic:
+        parts.append(f"topic {safe_line(message.topic)}")
+    if message.refs:
+        parts.append(safe_line(" ".join(message.refs)))
+    answer = stored.file if by_file else str(message.seq)
+    parts.append(f"post {channel} --reply {answer}")
+    return " | ".join(part for part in parts if part)
+
+
+def block(stored: Stored, channel: str, *, by_file: bool = False) -> str:
+    """Returns a whole message as text: header line and indented body; an audit message is one line."""
+    if stored.message.is_audit:
+        return audit_line(stored.message)
+    return whole(stored, channel, by_file=by_file)
+
+
+def whole(stored: Stored, channel: str, *, by_file: bool = False) -> str:
+    """Returns a message with its body, an audit message too: for who asks for that one message."""
+    body = stored.message.body
+    return heading(stored, channel, by_file=by_file) + "\n" + (safe_block(body) if body else "")
+
+
+def audit_line(message: Message) -> str:
+    """Returns an audit message as its one line."""
+    return f"#{message.seq} {message.sender}: {safe_line(message.title)}\n"
+
+
+def blocks(items: Sequence[Stored], channel: str) -> str:
+    """Returns several messages as text; more than ten audit messages in a row become one line."""
+    doubled = _doubled(items)
+    parts: list[str] = []
+    run: list[Message] = []
+    for stored in items:
+        if stored.message.is_audit:
+            run.append(stored.message)
+            continue
+        parts.append(_audit_run(run))
+        run = []
+        parts.append(block(stored, channel, by_file=stored.message.seq in doubled))
+    parts.append(_audit_run(run))
+    return "".join(parts)
+
+
+def _audit_run(run: Sequence[Message]) -> str:
+    if len(run) <= AUDIT_RUN:
+        return "".join(audit_line(message) for message in run)
+    statuses = ", ".join(sorted({safe_line(message.status) for message in run}))
+    return f"#{run[0].seq}-#{run[-1].seq} {len(run)} audit messages ({statuses})\n"
+
+
+def _doubled(items: Iterable[Stored]) -> set[int]:
+    """Returns the numbers that several of the messages carry: there a file name is what answers."""
+    seen: set[int] = set()
+    doubled: set[int] = set()
+    for stored in items:
+        (doubled if stored.message.seq in seen else seen).add(stored.message.seq)
+    return doubled
+
+
+def snippet(stored: Stored, words: Iterable[str], channel: str) -> str:
+    """Returns a found message as its header line and the first line of the body that holds one of the words."""
+    needles = [word.casefold() for word in words]
+    for line in stored.message.body.split("\n"):
+        folded = line.casefold()
+        if any(needle in folded for needle in needles):
+            shown = safe_line(line.strip())
+            cut = shown if len(shown) <= SNIPPET_CHARACTERS else shown[:SNIPPET_CHARACTERS] + "…"
+            return f"{heading(stored, channel)}\n  {cut}\n"
+    return heading(stored, channel) + "\n"
+
+
+def text_size(stored: Stored) -> int:
+    """Returns how many bytes a message takes in a page of text."""
+    return len(block(stored, stored.file).encode("utf-8", "backslashreplace"))
+
+
+def json_size(stored: Stored) -> int:
+    """Returns how many bytes a message takes in a page of JSON."""
+    return len(to_json(message_json(stored.message, stored.file)).encode("utf-8"))

@@ -1,0 +1,167 @@
+"""What reaches standard output and standard error: text made safe for a terminal, JSON, errors. Nothing else prints.
+
+Other people's text never moves a cursor, sets a colour or reverses a line: control characters and what reverses the
+direction of text are shown escaped (Unicode Technical Report 36, 2.2; ECMA-48).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from agent_chat.records import json_codec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from agent_chat.cli.command import Reply
+    from agent_chat.errors import ChatError
+
+PROGRAM = "agent-chat"
+
+
+def _escapes() -> dict[int, str]:
+    """Builds the translation of what a terminal might obey."""
+    table = {code: f"\\x{code:02x}" for code in (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0))}
+    unseen = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+    table.update((code, f"\\u{code:04x}") for code in unseen)
+    table[0x0D] = "\\r"
+    return table
+
+
+_ESCAPES = _escapes()
+_LINE_ESCAPES = {**_ESCAPES, 0x0A: "\\n"}
+
+
+def safe_line(text: str) -> str:
+    """Returns a text as it may stand on one line of output."""
+    return text if text.isprintable() else text.translate(_LINE_ESCAPES)
+
+
+def safe_block(text: str) -> str:
+    """Returns a text of several lines with each line indented by two spaces, so that no line can pass for a header."""
+    if text.endswith("\n"):
+        text = text[:-1]
+    shown = text.replace("\r\n", "\n").translate(_ESCAPES)
+    return "  " + shown.replace("\n", "\n  ") + "\n"
+
+
+class OutputFailedError(Exception):
+    """Standard output took not all of a reply; `broken_pipe` when its reader has gone."""
+
+    def __init__(self, reason: str, *, broken_pipe: bool = False) -> None:
+        super().__init__(reason)
+        self.broken_pipe = broken_pipe
+
+
+def show_reply(reply: Reply, *, as_json: bool) -> None:
+    """Writes a reply to standard output in full, or fails with OutputFailedError; its warnings go to stderr."""
+    if as_json:
+        data = dict(reply.data)
+        if reply.warnings:
+            data["warnings"] = list(reply.warnings)
+        if reply.error is not None:
+            data["error"] = reply.error
+        text = to_json(data) + "\n"
+    else:
+        text = reply.as_text()
+        if text and not text.endswith("\n"):
+            text += "\n"
+        for warning in reply.warnings:
+            note(f"{PROGRAM}: warning: {safe_line(warning)}")
+    write_out(text)
+
+
+def to_json(data: object) -> str:
+    """Returns one line of JSON; text that is no valid Unicode (odd file names) is shown escaped."""
+    try:
+        return json_codec.encode(data)
+    except json_codec.JsonError:
+        return json_codec.encode(_valid(data))
+
+
+def _valid(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_valid(key): _valid(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_valid(item) for item in value]
+    return value
+
+
+def error_fields(error: ChatError) -> dict[str, object]:
+    """Returns the JSON form of an error."""
+    fields: dict[str, object] = {"code": error.code, "kind": error.kind, "message": error.message, "next": error.next}
+    if error.near is not None:
+        fields["near"] = suggestion(error)
+    return {**fields, **error.details}
+
+
+def suggestion(error: ChatError) -> str | None:
+    """Returns the known name that a mistyped one was most likely meant as."""
+    if error.near is None:
+        return None
+    from agent_chat.cli.parser import near
+
+    return near(*error.near)
+
+
+def show_error(error: ChatError, *, as_json: bool) -> None:
+    """Writes an error: one line and the next step to stderr, or one JSON document to stdout."""
+    if as_json:
+        write_out(to_json({"error": error_fields(error)}) + "\n")
+        return
+    meant = suggestion(error)
+    hint = f"; did you mean {meant}?" if meant else ""
+    note(f"{PROGRAM}: {error.code}: {safe_line(error.message)}{hint}")
+    if error.next:
+        note(f"  next: {safe_line(error.next)}")
+
+
+def note(line: str) -> None:
+    """Writes a line to stderr; when that cannot be had there is nobody left to tell."""
+    try:
+        _write(sys.stderr, line + "\n")
+    except (OSError, ValueError):
+        return
+
+
+def write_out(text: str) -> None:
+    """Writes a text to standard output and makes sure that it has left this process."""
+    if not text:
+        return
+    try:
+        _write(sys.stdout, text)
+    except BrokenPipeError:
+        raise OutputFailedError("its reader has gone", broken_pipe=True) from None
+    except (OSError, ValueError) as error:
+        raise OutputFailedError(getattr(error, "strerror", None) or str(error)) from None
+
+
+def _write(stream: object, text: str) -> None:
+    """Writes UTF-8 past the stream's own buffer and encoding, whatever the locale: a full write or an exception."""
+    if stream is None:
+        raise ValueError("it is closed")
+    data = text.encode("utf-8", "backslashreplace")
+    buffer = getattr(stream, "buffer", None)
+    raw = getattr(buffer, "raw", None)
+    if raw is None:
+        # Not a real file: something that collects the output in memory.
+        (buffer or stream).write(data if buffer is not None else text)
+        (buffer or stream).flush()
+        return
+    view = memoryview(data)
+    while view:
+        written = raw.write(view)
+        if written is None:
+            _until_writable(raw)
+        else:
+            view = view[written:]
+
+
+def _until_writable(raw: BinaryIO) -> None:
+    """Waits until a pipe that its owner made non-blocking takes more."""
+    import select
+
+    select.select([], [raw], [])

@@ -1,0 +1,89 @@
+"""Replies that show pages of messages: the JSON fields, the text, and what is said beside the messages."""
+
+from __future__ import annotations
+
+from agent_chat.cli import message_text
+from agent_chat.cli.command import Reply
+from agent_chat.records.message import to_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent_chat.operations.reading import Page
+    from agent_chat.storage.message_store import Stored
+
+LATE_NAMED = 10
+
+
+def page_fields(page: Page, cursor: int) -> dict[str, object]:
+    """Returns the JSON fields of one page; `cursor` is the value about to be stored."""
+    fields: dict[str, object] = {
+        **page.channel.where(),
+        "messages": [to_json(stored.message, stored.file) for stored in page.stored],
+        "latest_seq": page.latest,
+        "has_more": page.has_more,
+        "next_after": page.passed,
+        "cursor": cursor,
+    }
+    if page.late_count:
+        fields["late"] = list(page.late)
+    if page.held:
+        fields["held"] = page.held
+    return fields
+
+
+def page_warnings(page: Page) -> tuple[str, ...]:
+    """Returns what must be said beside a page: files set aside, a file still being written, a cursor out of range."""
+    found = [f"set aside, no message: {text}" for text in page.set_aside]
+    if page.held:
+        found.append(f"stopped before {page.held}; read again")
+    if page.start > page.latest:
+        name = page.channel.name
+        found.append(
+            f"reading starts after #{page.start}, but the last message of {name} is #{page.latest}; "
+            f"if that is wrong: agent-chat ack {name} --reset {page.latest}"
+        )
+    return tuple(found)
+
+
+def late_text(page: Page) -> str:
+    """Returns the announcement of messages that arrived below the cursor."""
+    if not page.late_count:
+        return ""
+    name = page.channel.name
+    if not page.late:
+        return f"late: {page.late_count} messages arrived below the cursor; agent-chat read {name} --after 0 shows all\n"
+    shown = ", ".join(page.late[:LATE_NAMED])
+    more = page.late_count - LATE_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"late: arrived below the cursor: {shown}{rest}; agent-chat show {name} FILE\n"
+
+
+def page_text(page: Page, again: Sequence[Stored] = ()) -> str:
+    """Returns a page as text."""
+    name = page.channel.name
+    more = f"more: {page.latest - page.passed} numbers follow; call again\n" if page.has_more and not page.held else ""
+    return late_text(page) + message_text.blocks((*again, *page.stored), name) + more
+
+
+def page_reply(
+    page: Page,
+    *,
+    cursor: int,
+    nothing: str,
+    after: Callable[[], None] | None = None,
+    text: Callable[[], str] | None = None,
+) -> Reply:
+    """Returns the reply of a command that shows one page."""
+
+    def shown() -> str:
+        return (text or (lambda: page_text(page)))() or nothing
+
+    return Reply(
+        data=page_fields(page, cursor),
+        text=shown,
+        warnings=page_warnings(page),
+        after=after,
+        error=page.error,
+    )

@@ -1,0 +1,92 @@
+"""Where the body of a message comes from: an option, a file, or standard input, which may be silent, closed or nothing."""
+
+from __future__ import annotations
+
+import sys
+
+from agent_chat.errors import ChatError
+from agent_chat.records.message import MAX_BODY_BYTES
+from agent_chat.storage.filesystem import kind_of_stream
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.cli.command import Request
+
+SILENT_SECONDS = 10.0
+_CHUNK = 65536
+
+
+def body(request: Request) -> str:
+    """Returns the body that a call to post means; fails with MESSAGE_EMPTY, _NOT_TEXT, _TOO_LARGE or _BODY_SILENT."""
+    text = request.optional_text("body")
+    file = request.optional_text("body_file")
+    if text is not None and file is not None:
+        raise ChatError("USAGE", "--body and --body-file exclude each other", next="agent-chat post --help")
+    if text is not None:
+        if not text:
+            raise ChatError("MESSAGE_EMPTY", "--body is empty")
+        return text
+    if file is not None and file != "-":
+        return _decoded(request.workspace.files.read_named(file, MAX_BODY_BYTES), file)
+    kind = kind_of_stream(sys.stdin)
+    if kind in ("closed", "null"):
+        if file is None:
+            return ""
+        raise ChatError("MESSAGE_EMPTY", "standard input is closed, so --body-file - has nothing to read")
+    if kind == "terminal":
+        from agent_chat.cli.output import note
+
+        note("body, ended by Ctrl-D (Ctrl-Z and Enter on Windows):")
+        return _decoded(_all(None), "standard input")
+    return _decoded(_all(None if file == "-" else SILENT_SECONDS), "standard input")
+
+
+def _decoded(data: bytes, source: str) -> str:
+    if not data:
+        raise ChatError("MESSAGE_EMPTY", f"{source} is empty")
+    if len(data) > MAX_BODY_BYTES:
+        raise ChatError("MESSAGE_TOO_LARGE", f"{source} has more than {MAX_BODY_BYTES} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ChatError("MESSAGE_NOT_TEXT", f"{source} is no valid UTF-8 at byte {error.start}") from None
+
+
+def _all(patience: float | None) -> bytes:
+    """Reads standard input to its end or past the limit; with `patience`, each silence lasts at most so many seconds."""
+    read = sys.stdin.buffer.read1 if sys.platform == "win32" else sys.stdin.buffer.raw.read  # type: ignore[attr-defined]
+    parts: list[bytes] = []
+    size = 0
+    while size <= MAX_BODY_BYTES:
+        if patience is not None and not _ready(patience):
+            raise ChatError(
+                "MESSAGE_BODY_SILENT", f"standard input was open but silent for {patience:.0f} s; nothing was posted"
+            )
+        part = read(_CHUNK)
+        if part is None:
+            _ready(patience)
+            continue
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def _ready(patience: float | None) -> bool:
+    """Waits until standard input has something or has ended; False when it stayed silent."""
+    if sys.platform == "win32":
+        return _ready_on_windows(patience)
+    import select
+
+    return bool(select.select([sys.stdin], [], [], patience)[0])
+
+
+def _ready_on_windows(patience: float | None) -> bool:
+    """As `_ready`: select takes no pipes on Windows, so a thread looks ahead into the stream's buffer."""
+    import threading
+
+    looker = threading.Thread(target=sys.stdin.buffer.peek, args=(1,), daemon=True)
+    looker.start()
+    looker.join(patience)
+    return not looker.is_alive()

@@ -1,0 +1,130 @@
+"""The command wait."""
+
+from __future__ import annotations
+
+from agent_chat.cli import message_text
+from agent_chat.cli.acting import agent_text, bounds_of
+from agent_chat.cli.command import Reply
+from agent_chat.cli.page_reply import page_fields, page_text, page_warnings
+from agent_chat.errors import ChatError
+from agent_chat.operations import messages, reading, waiting
+from agent_chat.operations.participants import participant
+from agent_chat.records.message import to_json
+from agent_chat.storage.channel import open_channel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.cli.command import Request
+    from agent_chat.operations.waiting import Outcome
+    from agent_chat.storage.channel import Channel
+
+MAX_TIMEOUT = 7 * 86400.0
+
+
+def wait(request: Request) -> Reply:
+    """Blocks until something for the agent is there, then shows it; the cursors move once it was shown."""
+    channels: list[Channel] = []
+    for text in request.texts("channels"):
+        channel = open_channel(request.workspace, text)
+        if all(channel.name != known.name for known in channels):
+            channels.append(channel)
+    named = agent_text(request)
+    after = request.optional_integer("after")
+    agents = tuple(participant(channel, named) for channel in channels)
+    asked = waiting.Request(
+        channels=tuple(channels),
+        agents=agents,
+        timeout=min(request.seconds("timeout"), MAX_TIMEOUT),
+        interval=max(request.seconds("interval"), 0.01),
+        bounds=bounds_of(request),
+        after=after,
+        reply_to=_reply_to(request, channels),
+    )
+    outcome = waiting.wait(asked)
+    keeps = after is not None or request.flag("peek")
+
+    def advance() -> None:
+        for page, agent in zip(outcome.pages, agents):
+            reading.advance(page, agent)
+
+    return _reply(asked, outcome, keeps=keeps).replace(after=None if keeps or outcome.timed_out else advance)
+
+
+def _reply_to(request: Request, channels: list[Channel]) -> int | None:
+    """Returns the number of the message whose reply is waited for; it must exist."""
+    text = request.optional_text("reply_to")
+    if text is None:
+        return None
+    if len(channels) != 1:
+        raise ChatError("USAGE", "--reply-to goes with one channel", next="agent-chat wait --help")
+    return messages.find(channels[0], channels[0].messages.numbers(), text).message.seq
+
+
+def _reply(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
+    if outcome.timed_out:
+        return _timed_out(asked, outcome)
+    single = len(outcome.pages) == 1
+    fields: list[dict[str, object]] = []
+    for page, agent in zip(outcome.pages, asked.agents):
+        kept = page.channel.cursors.seq(agent) if asked.after is not None else page.start
+        fields.append(page_fields(page, kept if keeps else page.passed))
+    again = [to_json(stored.message, stored.file) for stored in outcome.again]
+
+    def text() -> str:
+        shown = [(page.channel.name, page_text(page, outcome.again)) for page in outcome.pages]
+        if single:
+            return shown[0][1]
+        return "".join(f"== {name}\n{part}" for name, part in shown if part)
+
+    warnings = (*outcome.warnings, *(text for page in outcome.pages for text in page_warnings(page)))
+    error = next((page.error for page in outcome.pages if page.error is not None), None)
+    if single:
+        data = fields[0]
+        data["messages"] = [*again, *_list(data["messages"])]
+    else:
+        data = _joined(fields)
+    return Reply(data={**data, "timed_out": False}, text=text, warnings=warnings, error=error)
+
+
+def _joined(fields: list[dict[str, object]]) -> dict[str, object]:
+    """Returns the fields of several channels' pages as one reply: messages name their channel, cursors are by channel."""
+    data: dict[str, object] = {key: fields[0][key] for key in ("root", "root_from")}
+    joined: list[object] = []
+    for page in fields:
+        for message in _list(page["messages"]):
+            assert isinstance(message, dict)
+            joined.append({"channel": page["channel"], **message})
+    data["messages"] = joined
+    data["has_more"] = any(page["has_more"] for page in fields)
+    for key in ("latest_seq", "next_after", "cursor", "late", "held"):
+        values = {str(page["channel"]): page[key] for page in fields if key in page}
+        if values:
+            data[key] = values
+    data["channels"] = [page["channel"] for page in fields]
+    return data
+
+
+def _list(value: object) -> list[object]:
+    assert isinstance(value, list)
+    return value
+
+
+def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
+    """Returns the negative answer: nothing came, call again."""
+    where = ", ".join(channel.name for channel in asked.channels)
+    cursors = {c.name: c.cursors.seq(agent) for c, agent in zip(asked.channels, asked.agents)}
+    latest = {c.name: c.messages.numbers().highest for c in asked.channels}
+    single = len(asked.channels) == 1
+    name = asked.channels[0].name
+    data: dict[str, object] = {
+        **(asked.channels[0].where() if single else asked.channels[0].workspace.where()),
+        "messages": [],
+        "latest_seq": latest[name] if single else latest,
+        "has_more": False,
+        "next_after": cursors[name] if single else cursors,
+        "cursor": cursors[name] if single else cursors,
+        "timed_out": True,
+    }
+    what = f"no reply to #{asked.reply_to}" if asked.reply_to is not None else "nothing new"
+    line = f"{what} for {message_text.safe_line(asked.agents[0])} in {where} within {asked.timeout:g} s; call again"
+    return Reply(data=data, text=line, status=1, warnings=outcome.warnings)

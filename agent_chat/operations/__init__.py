@@ -1,0 +1,1 @@
+"""What can be done, one module per noun: load, plan (pure), commit."""

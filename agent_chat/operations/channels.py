@@ -1,0 +1,159 @@
+"""Channels: make one, list them, see and change who is in one."""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.operations.participants import known_as
+from agent_chat.records import channel_meta
+from agent_chat.records.channel_meta import ChannelMeta
+from agent_chat.records.value import Value
+from agent_chat.storage import layout, publication
+from agent_chat.storage.channel import LOCK_SECONDS, Channel, channel_names
+from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage.message_store import newest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.storage.message_store import Stored
+    from agent_chat.storage.workspace import Workspace
+
+IGNORE_TEXT = "".join(f"{pattern}\n" for pattern in layout.IGNORED).encode("ascii")
+MAX_TOPIC_BYTES = 4096
+
+
+class Overview(Value):
+    """A channel in a list: how many messages it has, the highest number, and its last message if it could be read."""
+
+    channel: Channel
+    count: int
+    latest: int
+    last: Stored | None
+
+
+def plan_channel(
+    name: str, *, members: str | None, humans: str | None, topic: str | None, owner: str | None, level: str | None
+) -> ChannelMeta:
+    """Returns the record of a new channel, without the time; one made with members is closed."""
+    people = names.agent_list(humans) if humans is not None else ()
+    agents = names.agent_list(members) if members is not None else ()
+    for person in people:
+        if names.contains(agents, person):
+            raise ChatError("AGENT_INVALID", f"{names.quoted(person)} cannot be a member and a human of one channel")
+    head = names.agent_name(owner) if owner is not None else ""
+    if agents and head and not names.contains(agents + people, head):
+        agents += (head,)
+    text = topic or ""
+    if "\0" in text or len(text.encode("utf-8", "replace")) > MAX_TOPIC_BYTES:
+        raise ChatError("CHANNEL_INVALID", f"a channel's topic has at most {MAX_TOPIC_BYTES} bytes and no NUL")
+    return ChannelMeta(
+        channel=names.channel_name(name),
+        members=agents,
+        humans=people,
+        topic=text,
+        closed=members is not None,
+        owner=head,
+        level=level or "PUBLIC",
+    )
+
+
+def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
+    """Makes a channel, durably; fails with CHANNEL_EXISTS, also when two processes make it at once."""
+    files = workspace.files
+    files.make_root()
+    workspace.require_root()
+    lock = FileLock(files, layout.root_lock(workspace.root), workspace.clock)
+    if not lock.acquire(LOCK_SECONDS):
+        raise ChatError("CHANNEL_BUSY", f"{lock.path} was locked{lock.holder()} for {LOCK_SECONDS:.0f} s")
+    try:
+        taken = names.spelling(channel_names(workspace), meta.channel)
+        if taken is not None:
+            raise ChatError(
+                "CHANNEL_EXISTS",
+                f"the channel {names.quoted(taken)} exists already in {workspace.describe()}",
+                next=f"agent-chat roster {taken}",
+                **workspace.where(),
+            )
+        folder = names.spelling(files.list_folder(workspace.root), meta.channel) or meta.channel
+        channel = Channel(workspace, folder)
+        files.make_folder(channel.layout.folder)
+        files.make_folder(channel.layout.cache)
+        files.sync_folder(workspace.root)
+        _ignore_by_default(channel)
+        record = meta.replace(channel=folder, created=workspace.clock.timestamp())
+        # The record makes the channel: until it is there, a folder of that name is no channel.
+        temporary = publication.write_temporary(workspace, channel.layout, channel_meta.render(record))
+        publication.name_new(files, temporary, channel.layout.meta)
+    finally:
+        lock.release()
+    return channel
+
+
+def _ignore_by_default(channel: Channel) -> None:
+    """Writes the root's .gitignore unless there is one: what belongs to one machine is not tracked."""
+    workspace = channel.workspace
+    target = layout.root_ignore(workspace.root)
+    if not publication.exists(workspace.files, target):
+        publication.name_new(
+            workspace.files, publication.write_temporary(workspace, channel.layout, IGNORE_TEXT), target
+        )
+
+
+def overview(channel: Channel) -> Overview:
+    """Returns what a list says of a channel; the last message is the last valid one among the highest ten."""
+    numbers = channel.messages.numbers(above=0)
+    last: Stored | None = None
+    for seq, files in reversed(numbers.after(0)[-10:]):
+        last = newest(channel.messages.stored(seq, files))
+        if last is not None:
+            break
+    return Overview(channel=channel, count=len(numbers.by_name), latest=numbers.highest, last=last)
+
+
+def join(channel: Channel, agent: str, role: str | None) -> ChannelMeta:
+    """Adds an agent or a person to a channel; who is in it already only gets the role."""
+    name = names.agent_name(agent)
+    with channel.mutation() as mutation:
+        meta = channel.read_meta()
+        joined = plan_join(meta, name, role)
+        if joined != meta:
+            mutation.replace_meta(joined)
+    return joined
+
+
+def plan_join(meta: ChannelMeta, name: str, role: str | None) -> ChannelMeta:
+    """Returns a channel's record with one more name in it."""
+    spelled = meta.spelled(name) or name
+    humans = tuple(human for human in meta.humans if not names.same(human, spelled))
+    members = tuple(member for member in meta.members if not names.same(member, spelled))
+    if role == "human" or (role is None and len(humans) < len(meta.humans)):
+        humans, members = (meta.humans if len(humans) < len(meta.humans) else (*humans, spelled)), members
+    else:
+        members = meta.members if len(members) < len(meta.members) else (*members, spelled)
+    roles = tuple(pair for pair in meta.roles if not names.same(pair[0], spelled) or role is None)
+    if role is not None and role != "human":
+        roles += ((spelled, role),)
+    return meta.replace(members=members, humans=humans, roles=roles)
+
+
+def leave(channel: Channel, agent: str) -> ChannelMeta:
+    """Takes a name out of a channel; its messages and its cursor stay. Fails with AGENT_UNKNOWN when it is not in it."""
+    name = names.agent_name(agent)
+    with channel.mutation() as mutation:
+        meta = channel.read_meta()
+        if meta.spelled(name) is None:
+            known_as(channel, meta.replace(closed=True), name)
+        left = plan_leave(meta, name)
+        mutation.replace_meta(left)
+    return left
+
+
+def plan_leave(meta: ChannelMeta, name: str) -> ChannelMeta:
+    """Returns a channel's record without a name."""
+    return meta.replace(
+        members=tuple(member for member in meta.members if not names.same(member, name)),
+        humans=tuple(human for human in meta.humans if not names.same(human, name)),
+        roles=tuple(pair for pair in meta.roles if not names.same(pair[0], name)),
+    )
+
+

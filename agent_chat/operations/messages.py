@@ -1,0 +1,193 @@
+"""Messages: post one, find one by number or file name, and the views that move no cursor."""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.operations.participants import first_spelling, participant, recipients
+from agent_chat.records import message as message_record
+from agent_chat.records.message import Message
+from agent_chat.records.value import Value
+from agent_chat.storage.message_store import Numbers, Refused, Stored, Unfinished, seq_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.storage.channel import Channel
+
+REF_KINDS = ("path:", "commit:")
+MAX_KEY_BYTES = 200
+
+
+class Draft(Value):
+    """What a caller wants to post, not yet checked. `to`, `reply`, `topic`, `status` and `key` are None when absent."""
+
+    sender: str
+    title: str
+    body: str
+    to: str | None = None
+    reply: str | None = None
+    topic: str | None = None
+    status: str | None = None
+    refs: tuple[str, ...] = ()
+    key: str | None = None
+    if_seq: int | None = None
+
+
+class Posted(Value):
+    """What became of a draft; `repeated` when an earlier post with the same key was found instead."""
+
+    seq: int
+    file: str
+    repeated: bool = False
+
+
+def post(channel: Channel, draft: Draft) -> Posted:
+    """Publishes one message, durably, or nothing at all."""
+    sender = participant(channel, draft.sender)
+    message = plan_message(draft, sender, recipients(channel, sender, draft.to))
+    with channel.mutation() as mutation:
+        listed = mutation.list_names()
+        if draft.reply is not None:
+            message = plan_reply(message, find(channel, Numbers(listed), draft.reply).message, draft.topic)
+        message = message.replace(sender=first_spelling(channel, listed, sender))
+        if draft.key is not None:
+            earlier = _posted_with_key(channel, Numbers(listed), message)
+            if earlier is not None:
+                return earlier
+        if draft.if_seq is not None:
+            _require_not_moved(channel, Numbers(listed), draft.if_seq)
+        seq, file = mutation.publish(message.replace(created=channel.workspace.clock.timestamp()), listed)
+    return Posted(seq=seq, file=file)
+
+
+def plan_message(draft: Draft, sender: str, to: tuple[str, ...]) -> Message:
+    """Returns the message that a draft asks for, without number, time and parent; refuses what breaks a rule."""
+    for what, text, limit in (
+        ("title", draft.title, message_record.MAX_TITLE_BYTES),
+        ("body", draft.body, message_record.MAX_BODY_BYTES),
+        ("key", draft.key or "", MAX_KEY_BYTES),
+    ):
+        _require_text(what, text, limit)
+    if not draft.title.strip() and not draft.body:
+        raise ChatError("MESSAGE_EMPTY", "neither title nor body holds anything")
+    status = names.status_label(draft.status) if draft.status is not None else ""
+    if message_record.is_audit_status(status):
+        raise ChatError("MESSAGE_STATUS_RESERVED", f"{names.quoted(status)} is a status of audit messages")
+    if draft.key == "":
+        raise ChatError("MESSAGE_INVALID", "the key is empty")
+    for ref in draft.refs:
+        _require_text("ref", ref, message_record.MAX_TITLE_BYTES)
+        if not any(ref.startswith(kind) and len(ref) > len(kind) for kind in REF_KINDS):
+            raise ChatError("MESSAGE_INVALID", f"{names.quoted(ref)} is no ref: path:FILE or commit:[REPO@]HASH")
+    return Message(
+        seq=0,
+        sender=sender,
+        title=draft.title,
+        body=draft.body if not draft.body or draft.body.endswith("\n") else draft.body + "\n",
+        to=to,
+        topic=names.topic_name(draft.topic) if draft.topic is not None else "",
+        status=status,
+        refs=draft.refs,
+        key=draft.key or "",
+    )
+
+
+def plan_reply(message: Message, parent: Message, topic: str | None) -> Message:
+    """Returns a message as a reply: it takes over its parent's topic, and may not ask for another."""
+    inherited = parent.topic or "general"
+    if topic is not None and topic != inherited:
+        raise ChatError(
+            "MESSAGE_TOPIC_MISMATCH", f"#{parent.seq} has the topic {inherited}, so its replies cannot have {topic}"
+        )
+    return message.replace(reply_to=parent.seq, topic=parent.topic)
+
+
+def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
+    """Returns the message that a number (12, #12) or a file name means.
+
+    Fails with MESSAGE_NOT_FOUND, MESSAGE_DAMAGED, or MESSAGE_AMBIGUOUS for a number that several files carry.
+    """
+    digits = text[1:] if text.startswith("#") else text
+    if digits.isascii() and digits.isdigit() and len(digits) <= 10:
+        seq = int(digits)
+        files = numbers.names_of(seq)
+    else:
+        seq = seq_of(text) or 0
+        files = [text] if text in numbers.by_name else []
+    where = channel.where()
+    if not files:
+        raise ChatError(
+            "MESSAGE_NOT_FOUND",
+            f"no message {names.quoted(text)} in {channel.name} ({channel.workspace.describe()}); the last is #{numbers.highest}",
+            next=f"agent-chat peek {channel.name}",
+            **where,
+        )
+    loaded = channel.messages.load_unit(seq, files)
+    stored = [item for item in loaded if isinstance(item, Stored)]
+    if len(stored) > 1:
+        choices = [item.file for item in stored]
+        raise ChatError(
+            "MESSAGE_AMBIGUOUS",
+            f"#{seq} is carried by {len(choices)} files: {', '.join(choices)}",
+            next=f"agent-chat show {channel.name} {choices[0]}",
+            files=choices,
+            **where,
+        )
+    if stored:
+        return stored[0]
+    reason = next(item for item in loaded if isinstance(item, (Refused, Unfinished)))
+    raise ChatError(
+        "MESSAGE_DAMAGED",
+        f"{reason.file} is no message: {reason.reason}",
+        next=f"agent-chat doctor {channel.name}",
+        **where,
+    )
+
+
+def _require_text(what: str, text: str, limit: int) -> None:
+    """Refuses what is no text or too much of it."""
+    if "\0" in text:
+        raise ChatError("MESSAGE_NOT_TEXT", f"the {what} holds a NUL at character {text.index(chr(0))}")
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise ChatError("MESSAGE_NOT_TEXT", f"the {what} is no valid UTF-8 at character {error.start}") from None
+    if size > limit:
+        raise ChatError("MESSAGE_TOO_LARGE", f"the {what} has {size} bytes, at most {limit} are allowed")
+
+
+def _require_not_moved(channel: Channel, numbers: Numbers, if_seq: int) -> None:
+    if numbers.highest > if_seq:
+        raise ChatError(
+            "CHANNEL_MOVED",
+            f"{channel.name} is at #{numbers.highest}, past {if_seq}; nothing was posted",
+            next=f"agent-chat read {channel.name} --after {if_seq}",
+            latest_seq=numbers.highest,
+            **channel.where(),
+        )
+
+
+def _posted_with_key(channel: Channel, numbers: Numbers, message: Message) -> Posted | None:
+    """Returns the earlier post of the same sender with the same key, if there is one with the same content."""
+    start = names.fold(message.sender) + "-"
+    for seq, files in reversed(numbers.after(0)):
+        own = [file for file in files if names.fold(file.partition("-")[2]).startswith(start)]
+        for stored in channel.messages.stored(seq, own) if own else ():
+            earlier = stored.message
+            if earlier.key != message.key or not names.same(earlier.sender, message.sender):
+                continue
+            changes = [
+                field
+                for field in ("title", "body", "to", "reply_to", "topic", "status", "refs")
+                if earlier.__dict__[field] != message.__dict__[field]
+            ]
+            if changes:
+                raise ChatError(
+                    "MESSAGE_KEY_CONFLICT",
+                    f"the key {names.quoted(message.key)} was used for #{seq} with another {changes[0]}",
+                    next=f"agent-chat show {channel.name} {seq}",
+                    seq=seq,
+                    **channel.where(),
+                )
+            return Posted(seq=seq, file=stored.file, repeated=True)
+    return None

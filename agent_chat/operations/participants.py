@@ -1,0 +1,73 @@
+"""Who takes part in a channel: the acting agent, recipients, and how their names are spelled."""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agent_chat.records.channel_meta import ChannelMeta
+    from agent_chat.storage.channel import Channel
+
+
+def participant(channel: Channel, text: str) -> str:
+    """Returns a name as the channel spells it; a closed channel refuses one that it does not know (AGENT_UNKNOWN)."""
+    return known_as(channel, channel.meta, names.agent_name(text))
+
+
+def known_as(channel: Channel, meta: ChannelMeta, name: str) -> str:
+    """Returns a checked name as a channel record spells it; AGENT_UNKNOWN where the channel is closed to it."""
+    spelled = meta.spelled(name)
+    if spelled is not None:
+        return spelled
+    if meta.closed:
+        raise ChatError(
+            "AGENT_UNKNOWN",
+            f"{names.quoted(name)} is not in {channel.name}, which is closed",
+            next=f"agent-chat join {channel.name} --as {name}",
+            near=(name, meta.members + meta.humans),
+            **channel.where(),
+        )
+    return name
+
+
+def recipients(channel: Channel, sender: str, text: str | None) -> tuple[str, ...]:
+    """Returns the recipients that `--to` names, empty for all; fails unless each can receive the message."""
+    if text is None:
+        return ()
+    found: list[str] = []
+    for part in text.split(","):
+        word = part.strip()
+        word = word[1:] if word.startswith("@") else word
+        if names.fold(word) == "all":
+            return ()
+        name = participant(channel, word)
+        if not names.contains(found, name):
+            found.append(name)
+    if all(names.same(name, sender) for name in found):
+        raise ChatError(
+            "MESSAGE_NO_RECIPIENT", f"{sender} would be the only recipient, and nobody receives its own messages"
+        )
+    return tuple(found)
+
+
+def first_spelling(channel: Channel, listed: Iterable[str], sender: str) -> str:
+    """Returns a sender's name as its first message in the channel spelled it, else as given.
+
+    Only file names are searched, so that it costs nearly nothing; a hit is confirmed by reading the message.
+    """
+    if channel.meta.spelled(sender) is not None:
+        return sender
+    text = "\n".join(listed)
+    if f"-{sender}-" in text or f"-{names.fold(sender)}-" not in names.fold(text):
+        return sender
+    start = names.fold(sender) + "-"
+    for file in sorted(listed):
+        if names.fold(file.partition("-")[2]).startswith(start):
+            for stored in channel.messages.stored_in((file,)):
+                if names.same(stored.message.sender, sender):
+                    return stored.message.sender
+    return sender

@@ -1,0 +1,245 @@
+"""Reading: a bounded page of what is new for an agent, and where its cursor goes once the page was shown.
+
+A cursor passes, in the order of numbers, over messages that are on the page or are not for the agent, and stops before
+the first that it cannot pass: one that does not fit, one that is still being written, one that cannot be read.
+"""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.records.value import Value
+from agent_chat.storage.message_store import Numbers, Refused, Stored, Unfinished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agent_chat.storage.channel import Channel
+
+    Measure = Callable[[Stored], int]
+
+DEFAULT_LIMIT = 50
+DEFAULT_MAX_BYTES = 24_000
+
+
+class Bounds(Value):
+    """How much a page may hold: messages, and bytes as `measure` counts them."""
+
+    limit: int
+    max_bytes: int
+    measure: Measure
+
+
+class Page(Value):
+    """What one look at a channel gives.
+
+    `passed` is the number up to which everything was shown or did not concern the agent. `late` are files that arrived
+    at or below the cursor since it was stored (`late_count` of them, should they not be told apart by name); `stale` says
+    that the set of messages there is another one. `held` says why the page ends before a file that is still being written.
+    """
+
+    channel: Channel
+    stored: tuple[Stored, ...]
+    start: int
+    passed: int
+    latest: int
+    numbers: Numbers
+    has_more: bool = False
+    late: tuple[str, ...] = ()
+    late_count: int = 0
+    stale: bool = False
+    held: str = ""
+    set_aside: tuple[str, ...] = ()
+    error: OSError | None = None
+
+    @property
+    def wakes(self) -> bool:
+        """Whether a waiting agent should be told: something was said to it, or more is there than fits the page."""
+        speech = any(not item.message.is_audit for item in self.stored)
+        return speech or self.late_count > 0 or self.error is not None or (self.has_more and not self.held)
+
+
+def read_page(
+    channel: Channel, agent: str, bounds: Bounds, *, after: int | None, everything: bool = False, looked: int = 0
+) -> Page:
+    """Returns what is new for an agent, from its cursor or, with `after`, from another point.
+
+    `looked` is a number up to which the caller has looked before and found nothing: nothing there is opened again.
+    """
+    cursor = channel.cursors.load(agent) if after is None else None
+    start = max(after if after is not None else cursor.seq if cursor else 0, looked)
+    numbers = channel.messages.numbers(above=start)
+    late: list[str] = []
+    late_count = 0
+    stale = False
+    if cursor is not None and cursor.count is not None:
+        known = numbers.known_at(cursor.seq)
+        stale = known != (cursor.count, cursor.names_sum)
+        if stale:
+            below = [name for name, seq in numbers.by_name.items() if seq <= cursor.seq]
+            late = sorted(channel.messages.changed_since(below, cursor.written_at))
+            late_count = max(len(late), known[0] - cursor.count)
+
+    def wanted(stored: Stored) -> bool:
+        return everything or stored.message.is_for(agent)
+
+    page = _fill(channel, numbers, start, wanted, bounds)
+    return page.replace(late=tuple(late), late_count=late_count, stale=stale)
+
+
+def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stored], bool], bounds: Bounds) -> Page:
+    """Fills a page with the wanted messages above a number."""
+    found: list[Stored] = []
+    set_aside: list[str] = []
+    count = size = 0
+    passed = start
+    page = Page(channel=channel, stored=(), start=start, passed=start, latest=numbers.highest, numbers=numbers)
+    changes: dict[str, object] = {}
+    for seq, files in numbers.after(start):
+        try:
+            unit = channel.messages.load_unit(seq, files)
+        except OSError as error:
+            changes = {"error": error, "has_more": True}
+            break
+        unfinished = [item for item in unit if isinstance(item, Unfinished)]
+        if unfinished:
+            changes = {"held": f"{unfinished[0].file}: {unfinished[0].reason}", "has_more": True}
+            break
+        here = [item for item in unit if isinstance(item, Stored) and wanted(item)]
+        speech = sum(1 for item in here if not item.message.is_audit)
+        length = sum(bounds.measure(item) for item in here)
+        if here and ((found and size + length > bounds.max_bytes) or (count and count + speech > bounds.limit)):
+            changes = {"has_more": True}
+            break
+        found += here
+        count += speech
+        size += length
+        set_aside += [f"{item.file}: {item.reason}" for item in unit if isinstance(item, Refused)]
+        passed = seq
+    return page.replace(stored=tuple(found), set_aside=tuple(set_aside), passed=passed, **changes)
+
+
+def advance(page: Page, agent: str) -> None:
+    """Stores an agent's cursor where a page ended; to be called once the page was shown and flushed."""
+    channel = page.channel
+    if page.passed <= page.start and not page.stale:
+        return
+    try:
+        channel.cursors.store(agent, page.passed, page.numbers.known_at(page.passed))
+    except OSError as error:
+        raise ChatError(
+            "CURSOR_NOT_STORED",
+            f"shown, but the cursor of {agent} in {channel.name} could not be stored: {error.strerror or error}",
+            next=f"agent-chat ack {channel.name} {page.passed} --as {agent}",
+            **channel.where(),
+        ) from error
+
+
+def unread(channel: Channel, agent: str, *, limit: int | None = None) -> list[Stored]:
+    """Returns the messages for an agent above its cursor, audit messages left out; at most `limit` of them.
+
+    The one meaning of "unread": read, wait, inbox and hooks count by it.
+    """
+    start = channel.cursors.seq(agent)
+    found: list[Stored] = []
+    for stored in scan(channel, channel.messages.numbers(above=start), start):
+        if stored.message.is_for(agent) and not stored.message.is_audit:
+            found.append(stored)
+            if limit is not None and len(found) >= limit:
+                break
+    return found
+
+
+def scan(channel: Channel, numbers: Numbers, after: int) -> Iterable[Stored]:
+    """Yields the valid messages above a number, in order."""
+    for seq, files in numbers.after(after):
+        yield from channel.messages.stored(seq, files)
+
+
+def last(channel: Channel, count: int, bounds: Bounds) -> Page:
+    """Returns the last messages of a channel, whoever they are for; older ones are left out when they do not fit."""
+    numbers = channel.messages.numbers(above=0)
+    found: list[Stored] = []
+    size = 0
+    start = numbers.highest
+    for seq, files in reversed(numbers.after(0)):
+        if len(found) >= count:
+            break
+        here = channel.messages.stored(seq, files)
+        length = sum(bounds.measure(item) for item in here)
+        if found and here and size + length > bounds.max_bytes:
+            break
+        found[:0] = here
+        size += length
+        start = seq - 1
+    return Page(
+        channel=channel,
+        stored=tuple(found),
+        start=start,
+        passed=numbers.highest,
+        latest=numbers.highest,
+        numbers=numbers,
+    )
+
+
+def thread(channel: Channel, root: Stored, numbers: Numbers, bounds: Bounds, *, after: int = 0) -> Page:
+    """Returns a message and what answers it, at any depth, oldest first."""
+    members = {root.message.seq}
+
+    def wanted(stored: Stored) -> bool:
+        message = stored.message
+        inside = stored == root or (message.reply_to in members and message.seq != root.message.seq)
+        if inside:
+            members.add(message.seq)
+        return inside and message.seq > after
+
+    return _fill(channel, numbers, root.message.seq - 1, wanted, bounds)
+
+
+def search(
+    channel: Channel,
+    words: Iterable[str],
+    bounds: Bounds,
+    *,
+    sender: str | None = None,
+    topic: str | None = None,
+    since: Callable[[str], bool] | None = None,
+    after: int = 0,
+) -> Page:
+    """Returns the messages that hold every word, case aside, in title, body, sender or topic."""
+    needles = [names.normal_form(word).casefold() for word in words]
+
+    def wanted(stored: Stored) -> bool:
+        message = stored.message
+        if sender is not None and not names.same(message.sender, sender):
+            return False
+        if topic is not None and (message.topic or "general") != topic:
+            return False
+        if since is not None and not since(message.created):
+            return False
+        text = names.normal_form("\n".join((message.title, message.sender, message.topic, message.body))).casefold()
+        return all(needle in text for needle in needles)
+
+    return _fill(channel, channel.messages.numbers(above=0), after, wanted, bounds)
+
+
+def acknowledge(channel: Channel, agent: str, seq: int, *, reset: bool = False) -> tuple[int, int]:
+    """Moves an agent's cursor to a number, back only with `reset`; returns where it is now and where it was."""
+    numbers = channel.messages.numbers(above=0)
+    if seq > numbers.highest:
+        raise ChatError(
+            "CURSOR_AHEAD",
+            f"the last message of {channel.name} is #{numbers.highest}",
+            next=f"agent-chat peek {channel.name}",
+            latest_seq=numbers.highest,
+            **channel.where(),
+        )
+    try:
+        previous = channel.cursors.seq(agent)
+    except ChatError as error:
+        if error.code != "CURSOR_INVALID" or not reset:
+            raise
+        previous = 0
+    now = channel.cursors.store(agent, seq, numbers.known_at(seq), back=reset)
+    return now, previous

@@ -1,0 +1,187 @@
+"""Waiting: block until something for an agent is there, without costing anything meanwhile.
+
+Level-triggered: what was there before the wait began ends it at once, and every look starts from the stored cursor, so
+no wake-up can be lost between two calls. The folder's own time tells whether a look is needed at all.
+"""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.operations import reading
+from agent_chat.records.value import Value
+from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage.message_store import SETTLING_SECONDS, Unfinished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_chat.operations.reading import Bounds, Page
+    from agent_chat.storage.channel import Channel
+    from agent_chat.storage.message_store import Stored
+
+DEFAULT_TIMEOUT = 110.0
+DEFAULT_INTERVAL = 0.2
+
+
+class Request(Value):
+    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a number of the one channel."""
+
+    channels: tuple[Channel, ...]
+    agents: tuple[str, ...]
+    timeout: float
+    interval: float
+    bounds: Bounds
+    after: int | None = None
+    reply_to: int | None = None
+
+
+class Outcome(Value):
+    """What ended the wait: pages to show, and replies that were read before and are shown again."""
+
+    pages: tuple[Page, ...]
+    again: tuple[Stored, ...] = ()
+    timed_out: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+class _Watch:
+    """One channel being waited on: how far it was looked through, and whether a new look is needed."""
+
+    def __init__(self, channel: Channel, agent: str, request: Request) -> None:
+        self.channel = channel
+        self.agent = agent
+        self._request = request
+        self._position: int | None = None
+        self._folder_time = -1
+        self._settled = False
+
+    def has_something(self) -> bool:
+        """Looks, if the folder changed since the last look or may have; True when the wait should end."""
+        workspace = self.channel.workspace
+        before = workspace.clock.now()
+        try:
+            folder_time = workspace.files.status(self.channel.layout.folder).st_mtime_ns
+        except FileNotFoundError:
+            self.channel.read_meta()
+            raise
+        if self._settled and folder_time == self._folder_time:
+            return False
+        self._folder_time = folder_time
+        # Clocks of file systems are coarse: a time that is younger than this may hide a later change.
+        self._settled = before - folder_time / 1e9 > SETTLING_SECONDS
+        return self._look()
+
+    def _look(self) -> bool:
+        if self._request.reply_to is not None:
+            return self._has_reply()
+        bounds = self._request.bounds.replace(limit=1)
+        page = reading.read_page(
+            self.channel, self.agent, bounds, after=self._request.after, looked=self._position or 0
+        )
+        if page.held:
+            self._settled = False
+        self._position = page.passed
+        return page.wakes
+
+    def _has_reply(self) -> bool:
+        """Looks for an answer to the message that is waited on, at or below the cursor too."""
+        parent = self._request.reply_to
+        assert parent is not None
+        position = parent if self._position is None else self._position
+        store = self.channel.messages
+        for seq, files in store.numbers(above=position).after(position):
+            unit = store.load_unit(seq, files)
+            if any(isinstance(item, Unfinished) for item in unit):
+                self._settled = False
+                break
+            if any(is_reply(item, parent, self.agent) for item in store.stored(seq, files)):
+                return True
+            position = seq
+        self._position = position
+        return False
+
+
+def is_reply(stored: Stored, parent: int, agent: str) -> bool:
+    """Tells whether a message answers another and is for an agent."""
+    return stored.message.reply_to == parent and stored.message.is_for(agent)
+
+
+def wait(request: Request) -> Outcome:
+    """Blocks until something for the agent is there or the time is up; never sleeps past the deadline."""
+    clock = request.channels[0].workspace.clock
+    deadline = clock.monotonic() + request.timeout
+    watches = [_Watch(channel, agent, request) for channel, agent in zip(request.channels, request.agents)]
+    presence, warnings = _announce(request)
+    try:
+        while True:
+            if any([watch.has_something() for watch in watches]):
+                return _outcome(request, warnings)
+            left = deadline - clock.monotonic()
+            if left <= 0:
+                return Outcome(pages=(), timed_out=True, warnings=warnings)
+            clock.sleep(min(left, request.interval))
+    finally:
+        for lock in presence:
+            lock.release()
+
+
+def _outcome(request: Request, warnings: tuple[str, ...]) -> Outcome:
+    """Reads the pages to show; the bounds hold for all channels together."""
+    pages: list[Page] = []
+    bounds = request.bounds
+    for channel, agent in zip(request.channels, request.agents):
+        page = reading.read_page(channel, agent, bounds, after=request.after)
+        pages.append(page)
+        speech = sum(1 for item in page.stored if not item.message.is_audit)
+        size = sum(bounds.measure(item) for item in page.stored)
+        bounds = bounds.replace(limit=max(bounds.limit - speech, 1), max_bytes=max(bounds.max_bytes - size, 1))
+    again: tuple[Stored, ...] = ()
+    if request.reply_to is not None:
+        shown = {stored.file for stored in pages[0].stored}
+        numbers = request.channels[0].messages.numbers(above=request.reply_to)
+        again = tuple(
+            stored
+            for stored in reading.scan(request.channels[0], numbers, request.reply_to)
+            if is_reply(stored, request.reply_to, request.agents[0])
+            and stored.message.seq <= pages[0].start
+            and stored.file not in shown
+        )
+    return Outcome(pages=tuple(pages), again=again, warnings=warnings)
+
+
+def _announce(request: Request) -> tuple[list[FileLock], tuple[str, ...]]:
+    """Holds, in each channel, the lock that shows the agent as waiting; it ends with the process."""
+    held: list[FileLock] = []
+    warnings: list[str] = []
+    for channel, agent in zip(request.channels, request.agents):
+        files = channel.workspace.files
+        lock = FileLock(files, channel.layout.waiting(agent), channel.workspace.clock)
+        try:
+            files.make_folder(channel.layout.cursors)
+            if lock.acquire(0.05, shared=True):
+                held.append(lock)
+        except (OSError, ChatError) as error:
+            warnings.append(f"{channel.name} does not show {agent} as waiting: {error}")
+    return held, tuple(warnings)
+
+
+def waiting_now(channel: Channel) -> list[str]:
+    """Returns the folded names of the agents that wait on a channel now."""
+    files = channel.workspace.files
+    try:
+        found = files.list_folder(channel.layout.cursors)
+    except FileNotFoundError:
+        return []
+    waiting: list[str] = []
+    for name in sorted(found):
+        agent, dot, ending = name.rpartition(".")
+        if not dot or ending != "waiting" or names.fault_of_name(agent):
+            continue
+        lock = FileLock(files, channel.layout.waiting(agent), channel.workspace.clock)
+        if lock.acquire(0, create=False):
+            lock.release()
+        else:
+            waiting.append(agent)
+    return waiting

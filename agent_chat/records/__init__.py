@@ -1,0 +1,1 @@
+"""What is written down: values and their text form; no disk, no clock, no environment."""

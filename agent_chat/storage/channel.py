@@ -1,0 +1,206 @@
+"""One channel: lock-free reads, and `mutation()`, the only way in which its files change.
+
+Writers exclude each other with the channel's kernel lock, which dies with its process. A message is written beside the
+channel, synced, and given its final name in one step, so it appears complete or not at all; the folder is synced before
+anybody is told. Cursors have locks of their own (`cursor_store`).
+"""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.records import channel_meta
+from agent_chat.records import message as message_record
+from agent_chat.storage import layout, publication
+from agent_chat.storage.cursor_store import CursorStore
+from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage.filesystem import NotOrdinaryError, is_folder
+from agent_chat.storage.message_store import MessageStore, Numbers, highest_trace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from agent_chat.records.channel_meta import ChannelMeta
+    from agent_chat.records.message import Message
+    from agent_chat.storage.workspace import Workspace
+
+LOCK_SECONDS = 10.0
+
+
+class Channel:
+    """One channel of a root, found by name; case does not matter."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self.workspace = workspace
+        self.name = name
+        self.layout = layout.ChannelLayout(workspace.root, name)
+        self.messages = MessageStore(workspace, self.layout)
+        self.cursors = CursorStore(workspace, self.layout, name)
+        self._meta: ChannelMeta | None = None
+
+    @property
+    def meta(self) -> ChannelMeta:
+        """The channel's record as first read; fails with CHANNEL_NOT_FOUND, CHANNEL_DAMAGED or CHANNEL_VERSION."""
+        if self._meta is None:
+            self._meta = self.read_meta()
+        return self._meta
+
+    def read_meta(self) -> ChannelMeta:
+        """Reads the channel's record afresh."""
+        try:
+            data = self.workspace.files.read_file(self.layout.meta, channel_meta.MAX_BYTES)
+            return channel_meta.parse(data)
+        except FileNotFoundError:
+            raise ChatError(
+                "CHANNEL_NOT_FOUND",
+                f"no channel {names.quoted(self.name)} in {self.workspace.describe()}",
+                next="agent-chat channels",
+                near=(self.name, ()),
+                **self.where(),
+            ) from None
+        except channel_meta.LaterVersionError as error:
+            raise ChatError("CHANNEL_VERSION", f"{self.layout.meta}: {error}", **self.where()) from None
+        except (channel_meta.MetaError, NotOrdinaryError) as error:
+            raise ChatError(
+                "CHANNEL_DAMAGED",
+                f"{self.layout.meta} is damaged: {error}",
+                next=f"agent-chat doctor {self.name}",
+                **self.where(),
+            ) from None
+
+    def where(self) -> dict[str, object]:
+        """Returns the fields of a reply that say which root and channel it is about."""
+        return {**self.workspace.where(), "channel": self.name}
+
+    def mutation(self) -> Mutation:
+        """Returns the context in which the channel may be changed, by one process at a time."""
+        return Mutation(self)
+
+
+class Mutation:
+    """The right to change a channel, held while its kernel lock is held."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._files = channel.workspace.files
+        self._layout = channel.layout
+        self._lock = FileLock(self._files, self._layout.lock, channel.workspace.clock)
+
+    def __enter__(self) -> Mutation:
+        if not self._lock.acquire(LOCK_SECONDS):
+            raise ChatError(
+                "CHANNEL_BUSY",
+                f"{self._channel.name} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s",
+                **self._channel.where(),
+            )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+
+    def list_names(self) -> list[str]:
+        """Lists the channel's folder; under the lock one listing is enough."""
+        assert self._lock.held
+        return self._files.list_folder(self._layout.folder)
+
+    def publish(self, draft: Message, listed: list[str] | None = None) -> tuple[int, str]:
+        """Gives a draft the next number and makes it durable and visible; returns its number and file name.
+
+        `listed` is what `list_names` returned under this lock. On an error nothing was published, but for MESSAGE_PUBLICATION_UNKNOWN, which says that this cannot be told.
+        """
+        assert self._lock.held
+        if listed is None:
+            listed = self.list_names()
+        cursors = [cursor.seq for cursor in self._channel.cursors.every().values() if cursor]
+        seq = highest_trace(Numbers(listed), listed, cursors) + 1
+        if seq > names.MAX_SEQ:
+            raise ChatError("CHANNEL_DAMAGED", f"{self._channel.name} has no numbers left: the highest trace is {seq - 1}")
+        message = draft.replace(seq=seq)
+        file_name = names.message_file_name(seq, message.sender, message.title)
+        temporary = self._write_temporary(message_record.render(message))
+        try:
+            publication.name_new(self._files, temporary, self._layout.file(file_name))
+        except publication.NotTakenBackError as error:
+            channel = self._channel
+            raise ChatError(
+                "MESSAGE_PUBLICATION_UNKNOWN",
+                f"publishing {file_name} failed and could not be taken back: {error}",
+                next=f"agent-chat show {channel.name} {seq}",
+                seq=seq,
+                **channel.where(),
+            ) from error
+        return seq, file_name
+
+    def replace_meta(self, meta: ChannelMeta) -> None:
+        """Replaces the channel's record, durably."""
+        assert self._lock.held
+        publication.replace(self._files, self._write_temporary(channel_meta.render(meta)), self._layout.meta)
+        self._files.sync_folder(self._layout.folder)
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Renames a file of the channel to a name that nothing has, durably."""
+        assert self._lock.held
+        if publication.exists(self._files, self._layout.file(new_name)):
+            raise FileExistsError(f"{new_name} exists already")
+        self._files.replace(self._layout.file(name), self._layout.file(new_name))
+        self._files.sync_folder(self._layout.folder)
+
+    def remove(self, name: str) -> None:
+        """Removes a file of the channel, durably."""
+        assert self._lock.held
+        self._files.remove(self._layout.file(name))
+        self._files.sync_folder(self._layout.folder)
+
+    def _write_temporary(self, data: bytes) -> str:
+        """Writes a temporary, after removing what writers that died left behind."""
+        assert self._lock.held
+        workspace = self._channel.workspace
+        for leftover in publication.stale_temporaries(workspace, self._layout):
+            self._files.remove(leftover)
+        return publication.write_temporary(workspace, self._layout, data)
+
+
+def channel_names(workspace: Workspace) -> list[str]:
+    """Returns the names of all channels of a root, in order; fails with ROOT_NOT_FOUND."""
+    workspace.require_root()
+    files = workspace.files
+    found: list[str] = []
+    for name in files.list_folder(workspace.root):
+        if names.fault_of_name(name) is None:
+            folder = layout.join(workspace.root, name)
+            if is_folder(files.status(folder)) and publication.exists(files, layout.ChannelLayout(workspace.root, name).meta):
+                found.append(name)
+    return sorted(found, key=lambda name: (names.fold(name), name))
+
+
+def open_channel(workspace: Workspace, text: str) -> Channel:
+    """Returns a channel by name, case aside; fails with CHANNEL_INVALID, ROOT_NOT_FOUND, CHANNEL_NOT_FOUND or as `meta`."""
+    name = names.channel_name(text)
+    channel = Channel(workspace, name)
+    if publication.exists(workspace.files, channel.layout.meta) if _has_root(workspace) else False:
+        assert channel.meta is not None
+        return channel
+    known = channel_names(workspace)
+    spelled = names.spelling(known, name)
+    if spelled is not None:
+        channel = Channel(workspace, spelled)
+        assert channel.meta is not None
+        return channel
+    raise ChatError(
+        "CHANNEL_NOT_FOUND",
+        f"no channel {names.quoted(name)} in {workspace.describe()}",
+        next="agent-chat channels",
+        near=(name, tuple(known)),
+        **workspace.where(),
+    )
+
+
+def _has_root(workspace: Workspace) -> bool:
+    try:
+        workspace.files.root_status()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

@@ -1,0 +1,330 @@
+"""The seam: the few file operations that everything else is made of, and the audit of every path.
+
+Promises: nothing outside the root is touched but what `read_named` is asked for; no symbolic link below the root is
+followed; a new file appears with the modes of the root; data is on the disk when a call with `sync` returns.
+Callers decide what an error means: every failure is an `OSError`, a missing file a `FileNotFoundError`, and a link,
+folder or device where an ordinary file belongs a `NotOrdinaryError`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+
+from agent_chat.errors import ChatError
+from agent_chat.names import MAX_FILE_NAME_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import AnyStr, Callable, Protocol
+
+    class Pauses(Protocol):
+        """What the seam needs of a clock."""
+
+        def monotonic(self) -> float: ...
+        def sleep(self, seconds: float) -> None: ...
+
+
+if sys.platform == "darwin":
+    import fcntl
+
+# The primitives that a recording or failing file system overrides: reading ones, then writing ones.
+READING = ("list_folder", "read_file", "status", "read_named")
+WRITING = ("make_folder", "write_new", "link", "replace", "remove", "sync_folder", "open_lock")
+
+_SHARING_ERRORS = (5, 32, 33)  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION of Windows
+_REPLACE_RETRY_SECONDS = 2.0
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, getattr(errno, "ENOTSUP", errno.ENOSYS))
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+_OPEN_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _FLAGS
+_OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | _FLAGS
+_OPEN_LOCK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _FLAGS
+_NATIVE_IS_UTF8 = sys.getfilesystemencoding().lower().replace("-", "") == "utf8"
+
+
+class NotOrdinaryError(OSError):
+    """A link, folder, pipe or device stands where an ordinary file (or a real folder) belongs."""
+
+
+class LinksUnsupportedError(OSError):
+    """The file system has no hard links; the caller publishes by rename instead."""
+
+
+def is_folder(status: os.stat_result) -> bool:
+    """Tells whether a status is that of a real folder."""
+    return stat.S_ISDIR(status.st_mode)
+
+
+def is_file(status: os.stat_result) -> bool:
+    """Tells whether a status is that of an ordinary file."""
+    return stat.S_ISREG(status.st_mode)
+
+
+def kind_of_stream(stream: object) -> str:
+    """Returns what a standard stream is: "closed", "null" (the null device), "terminal", or "data" (a file or pipe)."""
+    try:
+        descriptor = stream.fileno()  # type: ignore[attr-defined]
+        status = os.fstat(descriptor)
+    except (AttributeError, OSError, ValueError):
+        return "closed"
+    if os.isatty(descriptor):
+        return "terminal"
+    if stat.S_ISCHR(status.st_mode) and (os.name == "nt" or os.path.samestat(status, os.stat(os.devnull))):
+        return "null"
+    return "data"
+
+
+def absolute(path: str) -> str:
+    """Returns a path as absolute and normal, from the current folder; links are not resolved."""
+    return os.path.normpath(os.path.join(os.getcwd(), path))
+
+
+class FileSystem:
+    """The real file system below one root."""
+
+    def __init__(self, root: str, clock: Pauses) -> None:
+        self.root = root
+        self._clock = clock
+        self._trusted = {root}
+        self._root_status: os.stat_result | None = None
+
+    # -- the audit -------------------------------------------------------------------------------------------------
+
+    def _checked(self, path: str, *, new: bool = False) -> str | bytes:
+        """Returns a path in the form that the system takes, after checking that it is ours to touch."""
+        folder, _, name = path.rpartition(os.sep)
+        if path != self.root:
+            if folder not in self._trusted:
+                self._trust(folder)
+            if name in ("", ".", "..") or "\0" in name:
+                raise NotOrdinaryError(errno.EINVAL, "not a file name", path)
+            if new and len(name.encode("utf-8", "surrogateescape")) > MAX_FILE_NAME_BYTES:
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
+        return _native(path)
+
+    def _trust(self, folder: str) -> None:
+        """Checks that a folder lies in the root and that no link leads to it; remembers that it does."""
+        parent, _, name = folder.rpartition(os.sep)
+        if not folder.startswith(self.root + os.sep) or name in ("", ".", "..") or "\0" in name:
+            raise ChatError("PATH_REFUSED", f"{folder} lies outside the root {self.root}", path=folder)
+        if parent not in self._trusted:
+            self._trust(parent)
+        if not stat.S_ISDIR(os.lstat(_native(folder)).st_mode):
+            raise NotOrdinaryError(errno.ENOTDIR, "a real folder belongs here", folder)
+        self._trusted.add(folder)
+
+    def root_status(self) -> os.stat_result:
+        """Returns the status of the root, which may be a link; new files take over its permissions and owner."""
+        if self._root_status is None:
+            self._root_status = os.stat(_native(self.root))
+        return self._root_status
+
+    def _adopt(self, descriptor: int, *, folder: bool = False) -> None:
+        """Gives a new file or folder the permissions of the root, and, when run as root, its owner."""
+        root = self.root_status()
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, root.st_mode & (0o2777 if folder else 0o666))
+        if hasattr(os, "fchown") and os.geteuid() == 0 and (root.st_uid or root.st_gid):
+            os.fchown(descriptor, root.st_uid, root.st_gid)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def list_folder(self, path: str) -> list[str]:
+        """Returns the names in a folder, in no order; a name that is no UTF-8 holds surrogate escapes."""
+        names = os.listdir(self._checked(path))
+        if names and isinstance(names[0], bytes):
+            return [name.decode("utf-8", "surrogateescape") for name in names if isinstance(name, bytes)]
+        return [name for name in names if isinstance(name, str)] if not _NATIVE_IS_UTF8 else names  # type: ignore[return-value]
+
+    def read_file(self, path: str, limit: int) -> bytes:
+        """Returns the bytes of an ordinary file, at most `limit` + 1 of them, so that a caller sees an excess."""
+        native = self._checked(path)
+        try:
+            descriptor = os.open(native, _OPEN_READ)
+        except OSError as error:
+            # POSIX says ELOOP for a link met with O_NOFOLLOW (FreeBSD: EMLINK); ENXIO is a socket, EISDIR Windows.
+            if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
+                raise NotOrdinaryError(error.errno, "no ordinary file", path) from error
+            raise
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise NotOrdinaryError(errno.EINVAL, "no ordinary file", path)
+            return _read_all(descriptor, limit)
+        finally:
+            os.close(descriptor)
+
+    def status(self, path: str) -> os.stat_result:
+        """Returns the status of what stands at a path, of a link itself."""
+        return os.lstat(self._checked(path))
+
+    def read_named(self, path: str, limit: int) -> bytes:
+        """Returns the bytes of a file that the user named, anywhere, pipes included; at most `limit` + 1."""
+        descriptor = os.open(_native(path), os.O_RDONLY | _FLAGS)
+        try:
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            return _read_all(descriptor, limit)
+        finally:
+            os.close(descriptor)
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def make_root(self) -> None:
+        """Makes the root and its parents, private to the user, where they are missing."""
+        if not os.path.isdir(_native(self.root)):
+            os.makedirs(_native(self.root), mode=0o700, exist_ok=True)
+            parent = os.path.dirname(self.root)
+            _sync_folder(_native(parent))
+
+    def make_folder(self, path: str) -> None:
+        """Makes a folder; one that is there already is left alone."""
+        native = self._checked(path, new=True)
+        try:
+            os.mkdir(native, 0o700)
+        except FileExistsError:
+            if not stat.S_ISDIR(os.lstat(native).st_mode):
+                raise NotOrdinaryError(errno.ENOTDIR, "a real folder belongs here", path) from None
+            return
+        if hasattr(os, "O_DIRECTORY"):
+            descriptor = os.open(native, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | _FLAGS)
+            try:
+                self._adopt(descriptor, folder=True)
+            finally:
+                os.close(descriptor)
+
+    def write_new(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        """Writes a file that must not exist yet; on failure nothing of it is left where that can be had."""
+        native = self._checked(path, new=True)
+        descriptor = os.open(native, _OPEN_NEW, 0o600)
+        try:
+            try:
+                self._adopt(descriptor)
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+                if sync:
+                    _sync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            os.unlink(native)
+            raise
+
+    def link(self, source: str, target: str) -> None:
+        """Gives a file a second name, never replacing; `LinksUnsupportedError` where there are no links."""
+        one, other = self._checked(source), self._checked(target, new=True)
+        try:
+            os.link(one, other)
+        except FileExistsError:
+            raise
+        except (OSError, NotImplementedError) as error:
+            code = getattr(error, "errno", None)
+            if code in _NO_LINKS or code is None or getattr(error, "winerror", None) == 1:
+                raise LinksUnsupportedError(errno.EOPNOTSUPP, "no hard links here", target) from error
+            raise
+
+    def replace(self, source: str, target: str) -> None:
+        """Renames over a target. Windows refuses while another program holds it open: retried for 2 s."""
+        one, other = self._checked(source), self._checked(target, new=True)
+        self._patiently(lambda: os.replace(one, other))
+
+    def remove(self, path: str) -> None:
+        """Removes a file."""
+        native = self._checked(path)
+        self._patiently(lambda: os.unlink(native))
+
+    def sync_folder(self, path: str) -> None:
+        """Makes the names in a folder durable; Windows offers no such call."""
+        _sync_folder(self._checked(path))
+
+    def open_lock(self, path: str, *, create: bool = True) -> int:
+        """Returns a descriptor of a lock file for `file_lock`, which closes it; made where missing and wanted."""
+        native = self._checked(path, new=create)
+        if create:
+            try:
+                descriptor = os.open(native, os.O_RDWR | os.O_CREAT | os.O_EXCL | _OPEN_LOCK, 0o600)
+            except FileExistsError:
+                pass  # the everyday case: it is opened below
+            else:
+                self._adopt(descriptor)
+                return descriptor
+        try:
+            try:
+                descriptor = os.open(native, os.O_RDWR | _OPEN_LOCK)
+            except PermissionError:
+                descriptor = os.open(native, os.O_RDONLY | _OPEN_LOCK)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
+                raise NotOrdinaryError(error.errno, "no ordinary file", path) from error
+            raise
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise NotOrdinaryError(errno.EINVAL, "no ordinary file", path)
+        return descriptor
+
+    def writable(self, path: str) -> bool:
+        """Tells whether files can be made in a folder, without making one."""
+        return os.access(self._checked(path), os.W_OK | os.X_OK)
+
+    def _patiently(self, change: Callable[[], None]) -> None:
+        """Carries out a change of names, again for up to 2 s while Windows says that the file is in use."""
+        deadline = self._clock.monotonic() + _REPLACE_RETRY_SECONDS
+        while True:
+            try:
+                return change()
+            except OSError as error:
+                if getattr(error, "winerror", None) not in _SHARING_ERRORS or self._clock.monotonic() >= deadline:
+                    raise
+            self._clock.sleep(0.01)
+
+
+def _native(path: str) -> str | bytes:
+    """Returns a path in UTF-8 whatever the locale says: file names do not depend on who runs the program."""
+    if _NATIVE_IS_UTF8:
+        return path
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _read_all(descriptor: int, limit: int) -> bytes:
+    """Reads to the end of a file, or one byte past the limit."""
+    first = os.read(descriptor, min(limit + 1, 65536))
+    if len(first) < 4096:
+        # A short first read of an ordinary file is nearly always all of it; one more read confirms the end.
+        rest = os.read(descriptor, 65536)
+        if not rest:
+            return first
+        first += rest
+    parts = [first]
+    total = len(first)
+    while total <= limit:
+        part = os.read(descriptor, min(limit + 1 - total, 1 << 20))
+        if not part:
+            break
+        parts.append(part)
+        total += len(part)
+    return b"".join(parts)
+
+
+def _sync(descriptor: int) -> None:
+    """Forces a file to the disk; on macOS past the drive's own cache (fcntl(2), F_FULLFSYNC)."""
+    if sys.platform == "darwin":
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY):
+                raise
+    os.fsync(descriptor)
+
+
+def _sync_folder(native: AnyStr) -> None:
+    """Makes the entries of a folder durable, where the system can open folders."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(native, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
+    try:
+        _sync(descriptor)
+    finally:
+        os.close(descriptor)

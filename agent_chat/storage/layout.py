@@ -1,0 +1,70 @@
+"""Where every file of a root and of a channel lives."""
+
+from __future__ import annotations
+
+import os
+
+from agent_chat.names import fold
+
+SEPARATOR = os.sep
+META = "_meta.json"
+LOCK = ".lock"
+CACHE = ".cache"
+CURSORS = ".cursors"
+TEMPORARY_PREFIX = "tmp-"
+IGNORE_FILE = ".gitignore"
+# What a root under git does not track: what belongs to one machine, or is not yet decided.
+IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", "_sessions/")
+OURS = frozenset((META, LOCK, CACHE, CURSORS, "tasks", "claims", "locks", "state.md", "tombstones.md"))
+# Files that agent-chat-plugin keeps in a channel and that are none of ours to judge.
+OF_THE_OTHER_PROGRAM = frozenset(("_tasks.lock", ".path-locks.lock"))
+
+
+def join(folder: str, name: str) -> str:
+    """Returns the path of a name in a folder; folders are absolute and normal, so a separator is all it takes."""
+    return folder + SEPARATOR + name
+
+
+class ChannelLayout:
+    """The paths of one channel."""
+
+    def __init__(self, root: str, name: str) -> None:
+        self.folder = join(root, name)
+        self.meta = join(self.folder, META)
+        self.lock = join(self.folder, LOCK)
+        self.cache = join(self.folder, CACHE)
+        self.cursors = join(self.folder, CURSORS)
+
+    def file(self, name: str) -> str:
+        """Returns the path of a message or marker file."""
+        return join(self.folder, name)
+
+    def temporary(self, token: str) -> str:
+        """Returns the path of a temporary file; it lies in the cache, so the channel folder's times stay as they are."""
+        return join(self.cache, TEMPORARY_PREFIX + token)
+
+    def cursors_file(self, name: str) -> str:
+        """Returns the path of a file among the cursors."""
+        return join(self.cursors, name)
+
+    def cursor(self, agent: str) -> str:
+        """Returns the path of an agent's cursor."""
+        return join(self.cursors, fold(agent) + ".txt")
+
+    def cursor_lock(self, agent: str) -> str:
+        """Returns the path of the lock under which that cursor is replaced."""
+        return join(self.cursors, fold(agent) + ".lock")
+
+    def waiting(self, agent: str) -> str:
+        """Returns the path of the lock that an agent's `wait` holds while it waits."""
+        return join(self.cursors, fold(agent) + ".waiting")
+
+
+def root_lock(root: str) -> str:
+    """Returns the path of the lock under which channels are made."""
+    return join(root, LOCK)
+
+
+def root_ignore(root: str) -> str:
+    """Returns the path of the root's list of files that git leaves alone."""
+    return join(root, IGNORE_FILE)

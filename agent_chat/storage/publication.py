@@ -1,0 +1,112 @@
+"""How a file gets its final name: written and synced beside it first, then named in one step."""
+
+from __future__ import annotations
+
+from agent_chat.storage import layout
+from agent_chat.storage.filesystem import FileSystem, LinksUnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.storage.layout import ChannelLayout
+    from agent_chat.storage.workspace import Workspace
+
+STALE_TEMPORARY_SECONDS = 3600.0
+
+
+def exists(files: FileSystem, path: str) -> bool:
+    """Tells whether anything stands at a path."""
+    try:
+        files.status(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def write_temporary(workspace: Workspace, places: ChannelLayout, data: bytes) -> str:
+    """Writes and syncs a temporary in a channel's cache, which is made where it is missing; returns its path."""
+    path = places.temporary(workspace.ids.fresh())
+    try:
+        workspace.files.write_new(path, data)
+    except FileNotFoundError:
+        workspace.files.make_folder(places.cache)
+        workspace.files.write_new(path, data)
+    return path
+
+
+def name_new(files: FileSystem, temporary: str, target: str) -> None:
+    """Gives a temporary its final name, never replacing: by a link, else by a checked rename.
+
+    The caller holds the lock that keeps others from that name. Fails with FileExistsError when it is taken. After any
+    failure neither the temporary nor the name is left; where even that fails, the failure is a `NotTakenBackError`.
+    """
+    try:
+        try:
+            files.link(temporary, target)
+        except LinksUnsupportedError:
+            if exists(files, target):
+                raise FileExistsError(f"{target} exists already") from None
+            files.replace(temporary, target)
+        else:
+            files.remove(temporary)
+        folder = target.rpartition(layout.SEPARATOR)[0]
+        files.sync_folder(folder)
+    except OSError as error:
+        _take_back(files, temporary, target, error)
+        raise
+
+
+def replace(files: FileSystem, temporary: str, target: str) -> None:
+    """Renames a temporary over its target; when that fails the temporary is removed and the target is as it was."""
+    try:
+        files.replace(temporary, target)
+    except OSError:
+        files.remove(temporary)
+        raise
+
+
+class NotTakenBackError(Exception):
+    """A publication failed half-way and could not be undone: whether it stays is not known."""
+
+
+def _take_back(files: FileSystem, temporary: str, target: str, cause: OSError) -> None:
+    """Undoes a publication that failed half-way."""
+    try:
+        if _is_ours(files, temporary, target) and not isinstance(cause, FileExistsError):
+            files.remove(target)
+        if exists(files, temporary):
+            files.remove(temporary)
+    except OSError as error:
+        raise NotTakenBackError(f"{cause.strerror or cause}, then {error.strerror or error}") from error
+
+
+def _is_ours(files: FileSystem, temporary: str, target: str) -> bool:
+    """Tells whether what stands at the target is the temporary under its new name."""
+    try:
+        there = files.status(target)
+    except FileNotFoundError:
+        return False
+    try:
+        mine = files.status(temporary)
+    except FileNotFoundError:
+        return True
+    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
+
+
+def stale_temporaries(workspace: Workspace, places: ChannelLayout) -> list[str]:
+    """Returns the paths of temporaries in a channel's cache that are older than an hour: their writers are dead."""
+    try:
+        names = workspace.files.list_folder(places.cache)
+    except FileNotFoundError:
+        return []
+    found: list[str] = []
+    for name in names:
+        if not name.startswith(layout.TEMPORARY_PREFIX):
+            continue
+        path = layout.join(places.cache, name)
+        try:
+            age = workspace.clock.now() - workspace.files.status(path).st_mtime
+        except FileNotFoundError:
+            continue
+        if age > STALE_TEMPORARY_SECONDS:
+            found.append(path)
+    return found

@@ -1,0 +1,86 @@
+"""What a command works with: the root, its file system, the clock and the source of ids, handed to everything.
+
+The only module that reads the clock or makes ids, so that a test can replace both.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from agent_chat.errors import ChatError
+from agent_chat.storage import filesystem
+from agent_chat.timestamps import format_utc
+
+
+class Clock:
+    """The system's clocks."""
+
+    def now(self) -> float:
+        """Returns the wall time in POSIX seconds."""
+        return time.time()
+
+    def timestamp(self) -> str:
+        """Returns the wall time as ISO 8601 in UTC, whole seconds."""
+        return format_utc(self.now())
+
+    def monotonic(self) -> float:
+        """Returns seconds of a clock that never goes back."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Sleeps."""
+        time.sleep(seconds)
+
+    def jitter(self) -> float:
+        """Returns a random number in [0, 1), to keep waiting processes from marching in step."""
+        return os.urandom(1)[0] / 256
+
+
+class Ids:
+    """The source of random ids."""
+
+    def fresh(self) -> str:
+        """Returns 16 hexadecimal digits that nobody else has."""
+        return os.urandom(8).hex()
+
+
+class Workspace:
+    """One chat root and the means to work on it."""
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        root_from: str = "option",
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        files: filesystem.FileSystem | None = None,
+    ) -> None:
+        """`root` may be relative; `root_from` says where it came from: option, variable or default."""
+        if not root or "\0" in root:
+            raise ChatError("ROOT_INVALID", f"{root!r} is no path")
+        self.root = filesystem.absolute(root)
+        self.root_from = root_from
+        self.clock = clock or Clock()
+        self.ids = ids or Ids()
+        self.files = files or filesystem.FileSystem(self.root, self.clock)
+
+    def describe(self) -> str:
+        """Returns the root and where it came from, as "not found" messages say it."""
+        return f"root {self.root} ({self.root_from})"
+
+    def require_root(self) -> None:
+        """Fails with ROOT_NOT_FOUND or ROOT_INVALID unless the root is there."""
+        try:
+            status = self.files.root_status()
+        except (FileNotFoundError, NotADirectoryError):
+            raise ChatError(
+                "ROOT_NOT_FOUND", f"{self.describe()} does not exist", next="agent-chat init CHANNEL", **self.where()
+            ) from None
+        if not filesystem.is_folder(status):
+            raise ChatError("ROOT_INVALID", f"{self.describe()} is no folder", **self.where())
+
+    def where(self) -> dict[str, object]:
+        """Returns the fields of a reply that say which root was used."""
+        return {"root": self.root, "root_from": self.root_from}

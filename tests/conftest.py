@@ -1,0 +1,41 @@
+"""What holds for every test: the Hypothesis profile, and an environment that is nobody's own."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A real file system on a busy machine is slow now and then; that is no property of the code under test.
+_CALM = [HealthCheck.too_slow]
+settings.register_profile("dev", deadline=None, suppress_health_check=_CALM, max_examples=50)
+settings.register_profile("ci", deadline=None, suppress_health_check=_CALM, derandomize=True, print_blob=True)
+settings.register_profile(
+    "nightly",
+    deadline=None,
+    suppress_health_check=_CALM,
+    max_examples=2000,
+    stateful_step_count=100,
+    print_blob=True,
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+pytest.register_assert_rewrite("tests.support")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def environment_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keeps the root, name and token of whoever runs the tests out of them, and their home folder untouched."""
+    home = str(tmp_path_factory.mktemp("home"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("AGENT_CHAT_") or name in ("NO_COLOR", "FORCE_COLOR"):
+                patch.delenv(name)
+        patch.setenv("HOME", home)
+        patch.setenv("USERPROFILE", home)
+        yield

@@ -1,0 +1,118 @@
+"""Rules about effects: who touches the disk, the process's surroundings, the terminal, the clock."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tests.tidy import exceptions
+from tests.tidy.source import Finding, imports_of, layer_of, uses_of, within
+
+DISK_MODULES = (
+    "agent_chat.storage.filesystem",
+    "agent_chat.storage.file_lock",
+    "agent_chat.storage.watch",
+)
+CLOCK_MODULE = "agent_chat.storage.workspace"
+OUTPUT_MODULE = "agent_chat.cli.output"
+START_MODULE = "agent_chat.__main__"  # tells an interpreter that is too old so, before anything else can be imported
+TERMINAL_LAYERS = ("cli", "hooks", "__main__")
+
+# What neither looks at the disk nor at anything else outside the process.
+PURE_OS = tuple(
+    "os.altsep os.curdir os.devnull os.error os.extsep os.fsdecode os.fsencode os.fspath os.getpid os.linesep os.name"
+    " os.pardir os.pathsep os.PathLike os.sep os.strerror"
+    " os.path.altsep os.path.basename os.path.commonpath os.path.commonprefix os.path.curdir os.path.dirname"
+    " os.path.isabs os.path.join os.path.normcase os.path.normpath os.path.pardir os.path.sep os.path.split"
+    " os.path.splitdrive os.path.splitext os.path.splitroot".split()
+)
+# What a terminal's side may ask of its process.
+TERMINAL_OS = tuple(
+    "os._exit os.environ os.environb os.get_terminal_size os.getcwd os.getcwdb os.getenv os.getenvb os.geteuid"
+    " os.getppid os.getuid os.isatty os.kill os.path.abspath os.path.expanduser os.path.expandvars".split()
+)
+ENVIRONMENT = tuple(
+    "os.environ os.environb os.getenv os.getenvb os.getlogin os.path.expanduser os.path.expandvars os.putenv"
+    " os.unsetenv"
+    " sys.argv sys.orig_argv sys.stdin sys.stdout sys.stderr sys.__stdin__ sys.__stdout__ sys.__stderr__ sys.exit"
+    " builtins.exit builtins.input builtins.quit builtins.SystemExit getpass".split()
+)
+OPENERS = ("builtins.open", "io.open", "io.open_code", "io.FileIO", "codecs.open", "tokenize.open")
+DISK_LIBRARIES = frozenset(
+    "_winapi ctypes dbm fcntl filecmp fileinput glob linecache mmap msvcrt nt posix shelve shutil sqlite3 tarfile"
+    " tempfile winreg zipfile".split()
+)
+PATHLIB_DISK = frozenset(
+    "absolute chmod cwd exists expanduser hardlink_to home is_block_device is_char_device is_dir is_fifo is_file"
+    " is_mount is_socket is_symlink iterdir lchmod lstat mkdir open read_bytes read_text readlink rename resolve rglob"
+    " rmdir samefile stat symlink_to touch unlink write_bytes write_text".split()
+)
+PRINTING = re.compile(
+    r"(builtins\.(print|breakpoint|help)|sys\.(__)?std(out|err)(__)?\.(write|writelines|buffer)|os\.write"
+    r"|pprint\.pp(rint)?|traceback\.print_\w+|warnings\.warn|logging)(\..*)?"
+)
+CLOCK = re.compile(
+    r"time\.(time|monotonic|perf_counter|process_time|thread_time|clock_gettime)(_ns)?"
+    r"|time\.sleep|time\.(localtime|gmtime|ctime|asctime)\(\)|datetime\.(datetime|date)\.(now|utcnow|today)"
+    r"|(os\.urandom|os\.getrandom|uuid|random|secrets)(\..*)?"
+)
+
+
+def disk(module: str, source: str) -> list[Finding]:
+    """Only the seam, the file lock and the watch touch the disk."""
+    if module in DISK_MODULES:
+        return []
+    allowed = PURE_OS + tuple(exceptions.OS_FUNCTIONS.get(module, ()))
+    if layer_of(module) in TERMINAL_LAYERS:
+        allowed += TERMINAL_OS
+    found = [name for name in _imported(module, source) if name[1].split(".")[0] in DISK_LIBRARIES]
+    for line, name in uses_of(module, source):
+        plain = re.sub(r"^(posixpath|ntpath)\b", "os.path", name)
+        of_os = within(plain, "os") and plain != "os.path" and not any(within(plain, each) for each in allowed)
+        if of_os or plain in OPENERS:
+            found.append((line, name))
+    if any(within(name, "pathlib") for _, name in _imported(module, source)):
+        found += [
+            (node.lineno, f".{node.attr}")
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Attribute) and node.attr in PATHLIB_DISK
+        ]
+    where = "only storage/filesystem.py, file_lock.py and watch.py touch the disk"
+    return [Finding(module, line, f"uses {name}; {where}") for line, name in sorted(set(found))]
+
+
+def environment(module: str, source: str) -> list[Finding]:
+    """Only the command line and the hooks know argv, environment, standard streams and exit."""
+    if layer_of(module) in TERMINAL_LAYERS:
+        return []
+    return [
+        Finding(module, line, f"uses {name}; only cli/ and hooks/ know argv, environment, streams and exit")
+        for line, name in uses_of(module, source)
+        if any(within(name, each) for each in ENVIRONMENT)
+    ]
+
+
+def printing(module: str, source: str) -> list[Finding]:
+    """Only `cli/output.py` prints."""
+    if module in (OUTPUT_MODULE, START_MODULE):
+        return []
+    return [
+        Finding(module, line, f"uses {name}; only cli/output.py prints")
+        for line, name in uses_of(module, source)
+        if PRINTING.fullmatch(name) and not (name == "os.write" and module in DISK_MODULES)
+    ]
+
+
+def clock_and_ids(module: str, source: str) -> list[Finding]:
+    """Only the workspace reads the clock, sleeps or makes ids; the disk's modules are given theirs too."""
+    if module == CLOCK_MODULE:
+        return []
+    return [
+        Finding(module, line, f"uses {name}; only storage/workspace.py reads the clock, sleeps and makes ids")
+        for line, name in sorted({*_imported(module, source), *uses_of(module, source)})
+        if CLOCK.fullmatch(name)
+    ]
+
+
+def _imported(module: str, source: str) -> list[tuple[int, str]]:
+    return [(each.line, each.target) for each in imports_of(module, source) if not each.checking]

@@ -1,0 +1,45 @@
+"""Every exception from the rules, each with its reason. A rule that needs many is the wrong rule."""
+
+from __future__ import annotations
+
+# Module -> what it may import inside a function -> why.
+LATE_IMPORTS = {
+    "agent_chat.__init__": {
+        "agent_chat": "the stores are loaded by whoever asks for them, not by every command",
+    },
+    "agent_chat.names": {
+        "unicodedata": "ASCII names, the everyday case, need not pay for it",
+    },
+    "agent_chat.records.json_codec": {
+        "json": "only what the built-in scanner cannot be trusted with needs the whole package",
+    },
+}
+
+# Module -> slow module that it may import all the same -> why.
+EVERYDAY_IMPORTS = {
+    "agent_chat.records.json_codec": {
+        "json": "the way back for an interpreter without the built-in scanner",
+    },
+}
+
+# Module -> functions of `os` that only it needs -> why.
+OS_FUNCTIONS = {
+    "agent_chat.storage.workspace": {
+        "os.urandom": "ids are made here",
+        "os.getrandom": "ids are made here",
+        "os.getuid": "the account of a message is the user that the system knows",
+        "os.geteuid": "the account of a message is the user that the system knows",
+    },
+    "agent_chat.cli.output": {
+        "os.write": "it prints",
+        "os.open": "a closed pipe is replaced by the null device, or the interpreter complains at its end",
+        "os.O_WRONLY": "as above",
+        "os.dup2": "as above",
+        "os.close": "as above",
+    },
+}
+
+# Module -> why it may catch everything.
+CATCHES_EVERYTHING = {
+    "agent_chat.cli.main": "the one place where a bug becomes a message and an exit status",
+}
