@@ -5,6 +5,10 @@ A code is a promise to scripts: it never changes its meaning. The kind tells a c
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 INVALID = "invalid input"
 CONFLICT = "conflict"
 NOT_FOUND = "not found"
@@ -69,7 +73,8 @@ CODES: dict[str, tuple[str, str, str]] = {
 class ChatError(Exception):
     """An error that a user can meet: a stable code, one line of what happened, and the next step.
 
-    `next` is a command that the caller can run, where there is one. `details` are extra fields of the JSON form.
+    `next` is a command that the caller can run, where there is one. `where` says which root and channel it is about;
+    with `details` it makes the extra fields of the JSON form.
     `near` is what was typed and the names it may have been meant as; the command line turns it into a suggestion.
     """
 
@@ -80,6 +85,7 @@ class ChatError(Exception):
         *,
         next: str | None = None,  # noqa: A002 - the word of the JSON reply
         near: tuple[str, tuple[str, ...]] | None = None,
+        where: Mapping[str, object] | None = None,
         **details: object,
     ) -> None:
         super().__init__(message)
@@ -88,7 +94,7 @@ class ChatError(Exception):
         self.message = message
         self.next = next
         self.near = near
-        self.details = details
+        self.details = {**(where or {}), **details}
 
     @property
     def kind(self) -> str:

@@ -10,7 +10,7 @@ from agent_chat.errors import ChatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, Optional
+    from collections.abc import Iterable
 
 MAX_NAME_BYTES = 64
 MAX_FILE_NAME_BYTES = 240
@@ -67,7 +67,7 @@ def fault_of_name(name: str) -> str | None:
         return "it must begin with a letter or digit"
     for character in name[1:]:
         if character not in "._-" and not _is_word(character, first=False):
-            return f"{ascii(character)} is not allowed"
+            return f"{character!a} is not allowed"
     if name.endswith(".") or ".." in name:
         return "a dot may neither end it nor follow a dot"
     if fold(name).partition(".")[0] in _DEVICES:
@@ -111,7 +111,7 @@ def contains(known: Iterable[str], name: str) -> bool:
     return spelling(known, name) is not None
 
 
-def spelling(known: Iterable[str], name: str) -> Optional[str]:
+def spelling(known: Iterable[str], name: str) -> str | None:
     """Returns a name as it is spelled among the known ones, or None when it is not among them."""
     folded = fold(name)
     for candidate in known:
@@ -128,7 +128,7 @@ def fault_of_task_id(text: str) -> str | None:
         return "it must begin with a letter or digit"
     for character in text:
         if character not in _ASCII_LETTERS_DIGITS and character not in "._-":
-            return f"{ascii(character)} is not allowed"
+            return f"{character!a} is not allowed"
     return "it has two dots in a row" if ".." in text else None
 
 

@@ -67,8 +67,7 @@ def _overview_fields(item: Overview) -> dict[str, object]:
         "members": list(meta.members),
         "topic": meta.topic,
         "latest_seq": item.latest,
-        "last": last
-        and {"seq": last.seq, "from": last.sender, "title": last.title, "created": last.created},
+        "last": last and {"seq": last.seq, "from": last.sender, "title": last.title, "created": last.created},
     }
 
 
@@ -90,7 +89,7 @@ def roster(request: Request) -> Reply:
     channel = channel_of(request)
     meta = channel.meta
     waiting = [meta.spelled(name) or name for name in waiting_now(channel)]
-    messages = len(channel.messages.numbers().by_name)
+    messages = len(channel.messages.numbers())
     lines = [
         f"members: {', '.join(meta.members) or '-'}" + ("" if meta.closed else " (open: anyone may take part)"),
         f"humans: {', '.join(meta.humans)}" if meta.humans else "",
@@ -122,9 +121,11 @@ def join(request: Request) -> Reply:
     line = f"{name} is in {channel.name}"
     before = 0
     if channel.cursors.load(name) is None:
-        before = len(numbers.by_name)
+        before = len(numbers)
     if before:
-        line += f"; {before} messages lie before, to skip them: agent-chat ack {channel.name} {numbers.highest} --as {name}"
+        line += (
+            f"; {before} messages lie before, to skip them: agent-chat ack {channel.name} {numbers.highest} --as {name}"
+        )
     if any(sign in name for sign in ".-"):
         line += f"\nnote: people cannot reach {name} by @ for certain, since a dot or hyphen ends a mention"
     return Reply(data={**_membership(channel, meta), "unread_before": before}, text=line, summary=line)

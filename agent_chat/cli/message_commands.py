@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_chat.cli import message_text
 from agent_chat.cli.acting import agent_text, bounds_of, channel_of, reader_of
 from agent_chat.cli.command import Reply
+from agent_chat.cli.output import safe_line
 from agent_chat.cli.page_reply import page_reply
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading
@@ -56,9 +57,7 @@ def read(request: Request) -> Reply:
     channel = channel_of(request)
     agent = reader_of(request, channel)
     after = request.optional_integer("after")
-    page = reading.read_page(
-        channel, agent, bounds_of(request), after=after, everything=request.flag("all")
-    )
+    page = reading.read_page(channel, agent, bounds_of(request), after=after, everything=request.flag("all"))
     keeps = after is not None or request.flag("peek")
     stored = channel.cursors.seq(agent) if after is not None else page.start
     return page_reply(
@@ -93,9 +92,7 @@ def thread(request: Request) -> Reply:
     channel = channel_of(request)
     numbers = channel.messages.numbers(above=0)
     root = messages.find(channel, numbers, request.text("seq"))
-    page = reading.thread(
-        channel, root, numbers, bounds_of(request), after=request.optional_integer("after") or 0
-    )
+    page = reading.thread(channel, root, numbers, bounds_of(request), after=request.optional_integer("after") or 0)
     return page_reply(page, cursor=page.passed, nothing="nothing more in this thread")
 
 
@@ -138,7 +135,7 @@ def _since(request: Request) -> Callable[[str], bool] | None:
 
     def is_since(created: str) -> bool:
         try:
-            return timestamps.parse(created) >= limit
+            return bool(timestamps.parse(created) >= limit)
         except timestamps.TimestampError:
             return True  # a message whose time cannot be read is rather shown than hidden
 
@@ -151,13 +148,11 @@ def inbox(request: Request) -> Reply:
 
     agent = agent_text(request)
     entries, failures = look(request.workspace, agent)
-    shown = [
-        {"channel": e.channel, "unread": e.unread, "from": list(e.senders), "oldest": e.oldest} for e in entries
-    ]
+    shown = [{"channel": e.channel, "unread": e.unread, "from": list(e.senders), "oldest": e.oldest} for e in entries]
     lines = [f"{e.channel}: {e.unread} unread from {', '.join(e.senders)}, oldest #{e.oldest}" for e in entries]
     return Reply(
         data={**request.workspace.where(), "channels": shown},
-        text="\n".join(lines) or f"nothing unread for {message_text.safe_line(agent)}",
+        text="\n".join(lines) or f"nothing unread for {safe_line(agent)}",
         warnings=tuple(f"{name}: {failure}" for name, failure in failures[1:]),
         error=failures[0][1] if failures else None,
     )
@@ -202,5 +197,3 @@ def claim(request: Request) -> Reply:
         text=line,
         summary=line,
     )
-
-

@@ -12,7 +12,7 @@ from agent_chat.records import json_codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
     from agent_chat.cli.command import Reply
     from agent_chat.errors import ChatError
@@ -139,7 +139,7 @@ def write_out(text: str) -> None:
         raise OutputFailedError(getattr(error, "strerror", None) or str(error)) from None
 
 
-def _write(stream: object, text: str) -> None:
+def _write(stream: Any, text: str) -> None:
     """Writes UTF-8 past the stream's own buffer and encoding, whatever the locale: a full write or an exception."""
     if stream is None:
         raise ValueError("it is closed")
@@ -165,3 +165,11 @@ def _until_writable(raw: BinaryIO) -> None:
     import select
 
     select.select([], [raw], [])
+
+
+def progress(what: str, done: int, total: int) -> None:
+    """Shows on a terminal's last line how far long work is; an empty `what` clears the line."""
+    if not what:
+        _write(sys.stderr, "\r\x1b[K")
+    elif done % 500 == 0 and done:
+        _write(sys.stderr, f"\r\x1b[K{safe_line(what)}: {done} of {total}")

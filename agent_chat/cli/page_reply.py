@@ -53,7 +53,9 @@ def late_text(page: Page) -> str:
         return ""
     name = page.channel.name
     if not page.late:
-        return f"late: {page.late_count} messages arrived below the cursor; agent-chat read {name} --after 0 shows all\n"
+        return (
+            f"late: {page.late_count} messages arrived below the cursor; agent-chat read {name} --after 0 shows all\n"
+        )
     shown = ", ".join(page.late[:LATE_NAMED])
     more = page.late_count - LATE_NAMED
     rest = f" and {more} more" if more > 0 else ""

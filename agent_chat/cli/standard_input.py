@@ -1,4 +1,4 @@
-"""Where the body of a message comes from: an option, a file, or standard input, which may be silent, closed or nothing."""
+"""The body of a message: from an option, a file, or standard input, which may be silent, closed or nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from agent_chat.storage.filesystem import kind_of_stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from agent_chat.cli.command import Request
 
 SILENT_SECONDS = 10.0
@@ -53,8 +55,9 @@ def _decoded(data: bytes, source: str) -> str:
 
 
 def _all(patience: float | None) -> bytes:
-    """Reads standard input to its end or past the limit; with `patience`, each silence lasts at most so many seconds."""
-    read = sys.stdin.buffer.read1 if sys.platform == "win32" else sys.stdin.buffer.raw.read  # type: ignore[attr-defined]
+    """Reads standard input to its end or past the limit; `patience` is how long each silence may last, in seconds."""
+    buffer: Any = sys.stdin.buffer
+    read = buffer.read1 if sys.platform == "win32" else buffer.raw.read
     parts: list[bytes] = []
     size = 0
     while size <= MAX_BODY_BYTES:
@@ -86,7 +89,8 @@ def _ready_on_windows(patience: float | None) -> bool:
     """As `_ready`: select takes no pipes on Windows, so a thread looks ahead into the stream's buffer."""
     import threading
 
-    looker = threading.Thread(target=sys.stdin.buffer.peek, args=(1,), daemon=True)
+    buffer: Any = sys.stdin.buffer
+    looker = threading.Thread(target=buffer.peek, args=(1,), daemon=True)
     looker.start()
     looker.join(patience)
     return not looker.is_alive()

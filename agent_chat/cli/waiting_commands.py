@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent_chat.cli import message_text
 from agent_chat.cli.acting import agent_text, bounds_of
 from agent_chat.cli.command import Reply
+from agent_chat.cli.output import safe_line
 from agent_chat.cli.page_reply import page_fields, page_text, page_warnings
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading, waiting
@@ -87,7 +87,7 @@ def _reply(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
 
 
 def _joined(fields: list[dict[str, object]]) -> dict[str, object]:
-    """Returns the fields of several channels' pages as one reply: messages name their channel, cursors are by channel."""
+    """Returns several channels' pages as one reply: messages name their channel, cursors are by channel."""
     data: dict[str, object] = {key: fields[0][key] for key in ("root", "root_from")}
     joined: list[object] = []
     for page in fields:
@@ -126,5 +126,5 @@ def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
         "timed_out": True,
     }
     what = f"no reply to #{asked.reply_to}" if asked.reply_to is not None else "nothing new"
-    line = f"{what} for {message_text.safe_line(asked.agents[0])} in {where} within {asked.timeout:g} s; call again"
+    line = f"{what} for {safe_line(asked.agents[0])} in {where} within {asked.timeout:g} s; call again"
     return Reply(data=data, text=line, status=1, warnings=outcome.warnings)

@@ -72,14 +72,14 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
                 "CHANNEL_EXISTS",
                 f"the channel {names.quoted(taken)} exists already in {workspace.describe()}",
                 next=f"agent-chat roster {taken}",
-                **workspace.where(),
+                where=workspace.where(),
             )
         folder = names.spelling(files.list_folder(workspace.root), meta.channel) or meta.channel
         channel = Channel(workspace, folder)
         files.make_folder(channel.layout.folder)
         files.make_folder(channel.layout.cache)
         files.sync_folder(workspace.root)
-        _ignore_by_default(channel)
+        ignore_by_default(channel)
         record = meta.replace(channel=folder, created=workspace.clock.timestamp())
         # The record makes the channel: until it is there, a folder of that name is no channel.
         temporary = publication.write_temporary(workspace, channel.layout, channel_meta.render(record))
@@ -89,25 +89,26 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
     return channel
 
 
-def _ignore_by_default(channel: Channel) -> None:
-    """Writes the root's .gitignore unless there is one: what belongs to one machine is not tracked."""
+def ignore_by_default(channel: Channel) -> bool:
+    """Writes the root's .gitignore unless there is one: what belongs to one machine is not tracked. True if written."""
     workspace = channel.workspace
     target = layout.root_ignore(workspace.root)
-    if not publication.exists(workspace.files, target):
-        publication.name_new(
-            workspace.files, publication.write_temporary(workspace, channel.layout, IGNORE_TEXT), target
-        )
+    if publication.exists(workspace.files, target):
+        return False
+    temporary = publication.write_temporary(workspace, channel.layout, IGNORE_TEXT)
+    publication.name_new(workspace.files, temporary, target)
+    return True
 
 
 def overview(channel: Channel) -> Overview:
     """Returns what a list says of a channel; the last message is the last valid one among the highest ten."""
     numbers = channel.messages.numbers(above=0)
     last: Stored | None = None
-    for seq, files in reversed(numbers.after(0)[-10:]):
+    for tries, (seq, files) in enumerate(numbers.before(numbers.highest + 1)):
         last = newest(channel.messages.stored(seq, files))
-        if last is not None:
+        if last is not None or tries >= 10:
             break
-    return Overview(channel=channel, count=len(numbers.by_name), latest=numbers.highest, last=last)
+    return Overview(channel=channel, count=len(numbers), latest=numbers.highest, last=last)
 
 
 def join(channel: Channel, agent: str, role: str | None) -> ChannelMeta:
@@ -127,7 +128,7 @@ def plan_join(meta: ChannelMeta, name: str, role: str | None) -> ChannelMeta:
     humans = tuple(human for human in meta.humans if not names.same(human, spelled))
     members = tuple(member for member in meta.members if not names.same(member, spelled))
     if role == "human" or (role is None and len(humans) < len(meta.humans)):
-        humans, members = (meta.humans if len(humans) < len(meta.humans) else (*humans, spelled)), members
+        humans = meta.humans if len(humans) < len(meta.humans) else (*humans, spelled)
     else:
         members = meta.members if len(members) < len(meta.members) else (*members, spelled)
     roles = tuple(pair for pair in meta.roles if not names.same(pair[0], spelled) or role is None)
@@ -137,7 +138,7 @@ def plan_join(meta: ChannelMeta, name: str, role: str | None) -> ChannelMeta:
 
 
 def leave(channel: Channel, agent: str) -> ChannelMeta:
-    """Takes a name out of a channel; its messages and its cursor stay. Fails with AGENT_UNKNOWN when it is not in it."""
+    """Takes a name out of a channel; its messages and cursor stay. AGENT_UNKNOWN when it is not in it."""
     name = names.agent_name(agent)
     with channel.mutation() as mutation:
         meta = channel.read_meta()
@@ -155,5 +156,3 @@ def plan_leave(meta: ChannelMeta, name: str) -> ChannelMeta:
         humans=tuple(human for human in meta.humans if not names.same(human, name)),
         roles=tuple(pair for pair in meta.roles if not names.same(pair[0], name)),
     )
-
-

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_chat.storage.channel import Channel, Mutation
+    from agent_chat.storage.message_store import Numbers
 
 STATUS = "marker.claimed"
 _START = "task-"
@@ -43,12 +44,21 @@ def claimed_name(marker: str, agent: str) -> str:
     return f"{marker[: -len(_END)]}{_CLAIMED}{agent}{_END}"
 
 
+def parse_claimed(name: str) -> tuple[str, str] | None:
+    """Returns the marker and the agent that a claimed marker's name tells, or None when it is the name of none."""
+    start, sign, agent = name.rpartition(_CLAIMED)
+    marker = start + _END
+    if not sign or not agent.endswith(_END) or task_of(marker) is None or names.fault_of_name(agent[: -len(_END)]):
+        return None
+    return marker, agent[: -len(_END)]
+
+
 def owner_of(marker: str, listed: Iterable[str]) -> str | None:
     """Returns who has claimed a marker, from the names in the channel, or None."""
-    start = marker[: -len(_END)] + _CLAIMED
-    for name in listed:
-        if name.startswith(start) and name.endswith(_END):
-            return name[len(start) : -len(_END)]
+    for name in sorted(listed):
+        claimed = parse_claimed(name)
+        if claimed is not None and claimed[0] == marker:
+            return claimed[1]
     return None
 
 
@@ -60,9 +70,10 @@ def claim(channel: Channel, marker: str, agent: str) -> Claimed:
     name = participant(channel, agent)
     task = task_of(marker)
     if task is None:
-        raise ChatError("MARKER_INVALID", f"{names.quoted(marker)} is no marker: task-<id>.md", **channel.where())
+        raise ChatError("MARKER_INVALID", f"{names.quoted(marker)} is no marker: task-<id>.md", where=channel.where())
     with channel.mutation() as mutation:
-        listed = mutation.list_names()
+        numbers = mutation.numbers()
+        listed = numbers.odd
         target = claimed_name(marker, name)
         owner = owner_of(marker, listed)
         if owner is not None:
@@ -72,22 +83,22 @@ def claim(channel: Channel, marker: str, agent: str) -> Claimed:
                 "MARKER_NOT_FOUND",
                 f"there is no {marker} in {channel.name} ({channel.workspace.describe()})",
                 near=(marker, tuple(file for file in listed if task_of(file))),
-                **channel.where(),
+                where=channel.where(),
             )
         else:
             _rename(channel, mutation, marker, target)
-        seq = _audit(channel, mutation, marker, target, name, task, listed)
+        seq = _audit(channel, mutation, marker, target, name, task, numbers)
     return Claimed(marker=marker, claimed_as=target, seq=seq)
 
 
 def _rename(channel: Channel, mutation: Mutation, marker: str, target: str) -> None:
     if not is_file(channel.workspace.files.status(channel.layout.file(marker))):
-        raise ChatError("MARKER_INVALID", f"{marker} is no ordinary file", **channel.where())
+        raise ChatError("MARKER_INVALID", f"{marker} is no ordinary file", where=channel.where())
     mutation.rename(marker, target)
 
 
 def _audit(
-    channel: Channel, mutation: Mutation, marker: str, target: str, agent: str, task: str, listed: list[str]
+    channel: Channel, mutation: Mutation, marker: str, target: str, agent: str, task: str, numbers: Numbers
 ) -> int:
     """Posts the audit message; a failure leaves the claim to be completed by the same call."""
     fields = {
@@ -107,20 +118,21 @@ def _audit(
         status=STATUS,
     )
     try:
-        return mutation.publish(message, listed)[0]
+        return mutation.publish(message, numbers)[0]
     except OSError as error:
         raise ChatError(
             "MARKER_AUDIT_FAILED",
             f"{agent} has {marker} as {target}, but its audit message failed: {error.strerror or error}",
             next=f"agent-chat claim {channel.name} {marker} --as {agent}",
-            **channel.where(),
+            where=channel.where(),
         ) from error
 
 
 def is_audited(channel: Channel, marker: str) -> bool:
     """Tells whether a marker's claim has its audit message."""
     task = task_of(marker)
-    for seq, files in reversed(channel.messages.numbers().after(0)):
+    numbers = channel.messages.numbers()
+    for seq, files in numbers.before(numbers.highest + 1):
         for stored in channel.messages.stored(seq, files):
             if stored.message.status == STATUS and stored.message.title == f"{STATUS} {task}":
                 return True
@@ -135,5 +147,5 @@ def _require_unfinished(channel: Channel, marker: str, owner: str, agent: str) -
         "MARKER_CLAIMED",
         f"{marker} is claimed by {owner}",
         owner=owner,
-        **channel.where(),
+        where=channel.where(),
     )

@@ -8,11 +8,12 @@ from agent_chat.operations.participants import first_spelling, participant, reci
 from agent_chat.records import message as message_record
 from agent_chat.records.message import Message
 from agent_chat.records.value import Value
-from agent_chat.storage.message_store import Numbers, Refused, Stored, Unfinished, seq_of
+from agent_chat.storage.message_store import Refused, Stored, Unfinished, seq_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.storage.channel import Channel
+    from agent_chat.storage.message_store import Numbers
 
 REF_KINDS = ("path:", "commit:")
 MAX_KEY_BYTES = 200
@@ -46,17 +47,17 @@ def post(channel: Channel, draft: Draft) -> Posted:
     sender = participant(channel, draft.sender)
     message = plan_message(draft, sender, recipients(channel, sender, draft.to))
     with channel.mutation() as mutation:
-        listed = mutation.list_names()
+        numbers = mutation.numbers()
         if draft.reply is not None:
-            message = plan_reply(message, find(channel, Numbers(listed), draft.reply).message, draft.topic)
-        message = message.replace(sender=first_spelling(channel, listed, sender))
+            message = plan_reply(message, find(channel, numbers, draft.reply).message, draft.topic)
+        message = message.replace(sender=first_spelling(channel, numbers, sender))
         if draft.key is not None:
-            earlier = _posted_with_key(channel, Numbers(listed), message)
+            earlier = _posted_with_key(channel, numbers, message)
             if earlier is not None:
                 return earlier
         if draft.if_seq is not None:
-            _require_not_moved(channel, Numbers(listed), draft.if_seq)
-        seq, file = mutation.publish(message.replace(created=channel.workspace.clock.timestamp()), listed)
+            _require_not_moved(channel, numbers, draft.if_seq)
+        seq, file = mutation.publish(message.replace(created=channel.workspace.clock.timestamp()), numbers)
     return Posted(seq=seq, file=file)
 
 
@@ -113,14 +114,15 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
         files = numbers.names_of(seq)
     else:
         seq = seq_of(text) or 0
-        files = [text] if text in numbers.by_name else []
+        files = [text] if text in numbers else []
     where = channel.where()
     if not files:
         raise ChatError(
             "MESSAGE_NOT_FOUND",
-            f"no message {names.quoted(text)} in {channel.name} ({channel.workspace.describe()}); the last is #{numbers.highest}",
+            f"no message {names.quoted(text)} in {channel.name} ({channel.workspace.describe()}); "
+            f"the last is #{numbers.highest}",
             next=f"agent-chat peek {channel.name}",
-            **where,
+            where=where,
         )
     loaded = channel.messages.load_unit(seq, files)
     stored = [item for item in loaded if isinstance(item, Stored)]
@@ -131,7 +133,7 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
             f"#{seq} is carried by {len(choices)} files: {', '.join(choices)}",
             next=f"agent-chat show {channel.name} {choices[0]}",
             files=choices,
-            **where,
+            where=where,
         )
     if stored:
         return stored[0]
@@ -140,7 +142,7 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
         "MESSAGE_DAMAGED",
         f"{reason.file} is no message: {reason.reason}",
         next=f"agent-chat doctor {channel.name}",
-        **where,
+        where=where,
     )
 
 
@@ -163,14 +165,14 @@ def _require_not_moved(channel: Channel, numbers: Numbers, if_seq: int) -> None:
             f"{channel.name} is at #{numbers.highest}, past {if_seq}; nothing was posted",
             next=f"agent-chat read {channel.name} --after {if_seq}",
             latest_seq=numbers.highest,
-            **channel.where(),
+            where=channel.where(),
         )
 
 
 def _posted_with_key(channel: Channel, numbers: Numbers, message: Message) -> Posted | None:
     """Returns the earlier post of the same sender with the same key, if there is one with the same content."""
     start = names.fold(message.sender) + "-"
-    for seq, files in reversed(numbers.after(0)):
+    for seq, files in numbers.before(numbers.highest + 1):
         own = [file for file in files if names.fold(file.partition("-")[2]).startswith(start)]
         for stored in channel.messages.stored(seq, own) if own else ():
             earlier = stored.message
@@ -187,7 +189,7 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message) -> Po
                     f"the key {names.quoted(message.key)} was used for #{seq} with another {changes[0]}",
                     next=f"agent-chat show {channel.name} {seq}",
                     seq=seq,
-                    **channel.where(),
+                    where=channel.where(),
                 )
             return Posted(seq=seq, file=stored.file, repeated=True)
     return None

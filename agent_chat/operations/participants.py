@@ -7,10 +7,9 @@ from agent_chat.errors import ChatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agent_chat.records.channel_meta import ChannelMeta
     from agent_chat.storage.channel import Channel
+    from agent_chat.storage.message_store import Numbers
 
 
 def participant(channel: Channel, text: str) -> str:
@@ -29,7 +28,7 @@ def known_as(channel: Channel, meta: ChannelMeta, name: str) -> str:
             f"{names.quoted(name)} is not in {channel.name}, which is closed",
             next=f"agent-chat join {channel.name} --as {name}",
             near=(name, meta.members + meta.humans),
-            **channel.where(),
+            where=channel.where(),
         )
     return name
 
@@ -54,20 +53,15 @@ def recipients(channel: Channel, sender: str, text: str | None) -> tuple[str, ..
     return tuple(found)
 
 
-def first_spelling(channel: Channel, listed: Iterable[str], sender: str) -> str:
+def first_spelling(channel: Channel, numbers: Numbers, sender: str) -> str:
     """Returns a sender's name as its first message in the channel spelled it, else as given.
 
     Only file names are searched, so that it costs nearly nothing; a hit is confirmed by reading the message.
     """
     if channel.meta.spelled(sender) is not None:
         return sender
-    text = "\n".join(listed)
-    if f"-{sender}-" in text or f"-{names.fold(sender)}-" not in names.fold(text):
-        return sender
-    start = names.fold(sender) + "-"
-    for file in sorted(listed):
-        if names.fold(file.partition("-")[2]).startswith(start):
-            for stored in channel.messages.stored_in((file,)):
-                if names.same(stored.message.sender, sender):
-                    return stored.message.sender
+    for file in numbers.spelled_otherwise(sender):
+        for stored in channel.messages.stored_in((file,)):
+            if names.same(stored.message.sender, sender):
+                return stored.message.sender
     return sender

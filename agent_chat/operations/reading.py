@@ -35,8 +35,8 @@ class Page(Value):
     """What one look at a channel gives.
 
     `passed` is the number up to which everything was shown or did not concern the agent. `late` are files that arrived
-    at or below the cursor since it was stored (`late_count` of them, should they not be told apart by name); `stale` says
-    that the set of messages there is another one. `held` says why the page ends before a file that is still being written.
+    at or below the cursor since it was stored (`late_count` of them, should they not be told apart by name); `stale`
+    says that the set of messages there is another one. `held` says why the page ends before an unfinished file.
     """
 
     channel: Channel
@@ -70,22 +70,15 @@ def read_page(
     cursor = channel.cursors.load(agent) if after is None else None
     start = max(after if after is not None else cursor.seq if cursor else 0, looked)
     numbers = channel.messages.numbers(above=start)
-    late: list[str] = []
-    late_count = 0
-    stale = False
-    if cursor is not None and cursor.count is not None:
-        known = numbers.known_at(cursor.seq)
-        stale = known != (cursor.count, cursor.names_sum)
-        if stale:
-            below = [name for name, seq in numbers.by_name.items() if seq <= cursor.seq]
-            late = sorted(channel.messages.changed_since(below, cursor.written_at))
-            late_count = max(len(late), known[0] - cursor.count)
+    late: tuple[list[str], int, bool] = ([], 0, False)
+    if cursor is not None:
+        late = channel.cursors.arrived(cursor, numbers, channel.messages)
 
     def wanted(stored: Stored) -> bool:
         return everything or stored.message.is_for(agent)
 
     page = _fill(channel, numbers, start, wanted, bounds)
-    return page.replace(late=tuple(late), late_count=late_count, stale=stale)
+    return page.replace(late=tuple(late[0]), late_count=late[1], stale=late[2])
 
 
 def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stored], bool], bounds: Bounds) -> Page:
@@ -126,13 +119,13 @@ def advance(page: Page, agent: str) -> None:
     if page.passed <= page.start and not page.stale:
         return
     try:
-        channel.cursors.store(agent, page.passed, page.numbers.known_at(page.passed))
+        channel.cursors.store(agent, page.passed, page.numbers, late=page.late)
     except OSError as error:
         raise ChatError(
             "CURSOR_NOT_STORED",
             f"shown, but the cursor of {agent} in {channel.name} could not be stored: {error.strerror or error}",
             next=f"agent-chat ack {channel.name} {page.passed} --as {agent}",
-            **channel.where(),
+            where=channel.where(),
         ) from error
 
 
@@ -163,7 +156,7 @@ def last(channel: Channel, count: int, bounds: Bounds) -> Page:
     found: list[Stored] = []
     size = 0
     start = numbers.highest
-    for seq, files in reversed(numbers.after(0)):
+    for seq, files in numbers.before(numbers.highest + 1):
         if len(found) >= count:
             break
         here = channel.messages.stored(seq, files)
@@ -233,7 +226,7 @@ def acknowledge(channel: Channel, agent: str, seq: int, *, reset: bool = False) 
             f"the last message of {channel.name} is #{numbers.highest}",
             next=f"agent-chat peek {channel.name}",
             latest_seq=numbers.highest,
-            **channel.where(),
+            where=channel.where(),
         )
     try:
         previous = channel.cursors.seq(agent)
@@ -241,5 +234,5 @@ def acknowledge(channel: Channel, agent: str, seq: int, *, reset: bool = False) 
         if error.code != "CURSOR_INVALID" or not reset:
             raise
         previous = 0
-    now = channel.cursors.store(agent, seq, numbers.known_at(seq), back=reset)
+    now = channel.cursors.store(agent, seq, numbers, back=reset)
     return now, previous

@@ -26,7 +26,7 @@ DEFAULT_INTERVAL = 0.2
 
 
 class Request(Value):
-    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a number of the one channel."""
+    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a number in the only one."""
 
     channels: tuple[Channel, ...]
     agents: tuple[str, ...]
@@ -47,13 +47,17 @@ class Outcome(Value):
 
 
 class _Watch:
-    """One channel being waited on: how far it was looked through, and whether a new look is needed."""
+    """One channel being waited on: how far it was looked through, and whether a new look is needed.
+
+    `page` is what the last look found, if it looked from the cursor; such a page can be shown as it is.
+    """
 
     def __init__(self, channel: Channel, agent: str, request: Request) -> None:
         self.channel = channel
         self.agent = agent
+        self.page: Page | None = None
         self._request = request
-        self._position: int | None = None
+        self._position = 0
         self._folder_time = -1
         self._settled = False
 
@@ -66,22 +70,22 @@ class _Watch:
         except FileNotFoundError:
             self.channel.read_meta()
             raise
+        self.page = None
         if self._settled and folder_time == self._folder_time:
             return False
         self._folder_time = folder_time
         # Clocks of file systems are coarse: a time that is younger than this may hide a later change.
         self._settled = before - folder_time / 1e9 > SETTLING_SECONDS
-        return self._look()
+        return self._has_reply() if self._request.reply_to is not None else self._look()
 
     def _look(self) -> bool:
-        if self._request.reply_to is not None:
-            return self._has_reply()
-        bounds = self._request.bounds.replace(limit=1)
         page = reading.read_page(
-            self.channel, self.agent, bounds, after=self._request.after, looked=self._position or 0
+            self.channel, self.agent, self._request.bounds, after=self._request.after, looked=self._position
         )
         if page.held:
             self._settled = False
+        if self._position == 0:
+            self.page = page
         self._position = page.passed
         return page.wakes
 
@@ -89,7 +93,7 @@ class _Watch:
         """Looks for an answer to the message that is waited on, at or below the cursor too."""
         parent = self._request.reply_to
         assert parent is not None
-        position = parent if self._position is None else self._position
+        position = max(parent, self._position)
         store = self.channel.messages
         for seq, files in store.numbers(above=position).after(position):
             unit = store.load_unit(seq, files)
@@ -116,8 +120,9 @@ def wait(request: Request) -> Outcome:
     presence, warnings = _announce(request)
     try:
         while True:
-            if any([watch.has_something() for watch in watches]):
-                return _outcome(request, warnings)
+            looks = [watch.has_something() for watch in watches]
+            if any(looks):
+                return _outcome(request, watches, warnings)
             left = deadline - clock.monotonic()
             if left <= 0:
                 return Outcome(pages=(), timed_out=True, warnings=warnings)
@@ -127,16 +132,19 @@ def wait(request: Request) -> Outcome:
             lock.release()
 
 
-def _outcome(request: Request, warnings: tuple[str, ...]) -> Outcome:
+def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, ...]) -> Outcome:
     """Reads the pages to show; the bounds hold for all channels together."""
     pages: list[Page] = []
     bounds = request.bounds
-    for channel, agent in zip(request.channels, request.agents):
-        page = reading.read_page(channel, agent, bounds, after=request.after)
+    for watch in watches:
+        page = watch.page if bounds is request.bounds else None
+        if page is None:
+            page = reading.read_page(watch.channel, watch.agent, bounds, after=request.after)
         pages.append(page)
-        speech = sum(1 for item in page.stored if not item.message.is_audit)
-        size = sum(bounds.measure(item) for item in page.stored)
-        bounds = bounds.replace(limit=max(bounds.limit - speech, 1), max_bytes=max(bounds.max_bytes - size, 1))
+        if page.stored:
+            speech = sum(1 for item in page.stored if not item.message.is_audit)
+            size = sum(bounds.measure(item) for item in page.stored)
+            bounds = bounds.replace(limit=max(bounds.limit - speech, 1), max_bytes=max(bounds.max_bytes - size, 1))
     again: tuple[Stored, ...] = ()
     if request.reply_to is not None:
         shown = {stored.file for stored in pages[0].stored}

@@ -150,7 +150,7 @@ def _lines_of_keys(header: str) -> dict[str, str]:
     current: list[str] | None = None
     skipped: list[str] = []
     for number, ended in enumerate(header.split("\n"), start=2):
-        line = ended[:-1] if ended.endswith("\r") else ended
+        line = ended.rstrip("\r")
         if line.startswith((" ", "\t", "- ")) or line == "-":
             if not line.strip(" \t"):
                 skipped.append(line)

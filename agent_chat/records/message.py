@@ -90,9 +90,7 @@ def parse(data: bytes, *, seq: int | None = None) -> Message:
     sender = names.normal_form(_text(values, "from"))
     if names.fault_of_name(sender) or names.fold(sender) == "all":
         raise MessageError("its header names no sender")
-    fields = {key: _text(values, key) for key in _TEXT_KEYS if key in values}
-    lists = {key: _names(values, key) for key in _NAME_LISTS if key in values}
-    return Message(
+    message = Message(
         seq=number,
         sender=sender,
         title=_text(values, "title"),
@@ -102,10 +100,11 @@ def parse(data: bytes, *, seq: int | None = None) -> Message:
         reply_to=_integer(values, "reply_to"),
         refs=_list(values, "refs"),
         was=_integer(values, "was"),
-        unknown=tuple(header.raw[key] for key in values if key not in _KNOWN),
-        **fields,
-        **lists,
+        unknown=tuple(header.unknown_lines(_KNOWN)),
     )
+    changes: dict[str, object] = {key: _text(values, key) for key in _TEXT_KEYS if key in values}
+    changes.update((key, _names(values, key)) for key in _NAME_LISTS if key in values)
+    return message.replace(**changes) if changes else message
 
 
 def render(message: Message) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, TypeVar
+    from typing import Any, Callable, ClassVar, TypeVar
 
     from typing_extensions import dataclass_transform
 
@@ -25,16 +25,16 @@ else:
 class Value:
     """An immutable bundle of fields; subclasses declare them as annotations."""
 
-    _fields = ()
-    _defaults = {}
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _defaults: ClassVar[dict[str, object]] = {}
 
     if not TYPE_CHECKING:
 
         def __init_subclass__(cls, **options):
             super().__init_subclass__(**options)
-            own = tuple(name for name in cls.__annotations__ if name not in cls._fields)
-            cls._fields += own
-            cls._defaults = {**cls._defaults, **{n: cls.__dict__[n] for n in own if n in cls.__dict__}}
+            declared = cls.__dict__.get("__annotations__", {})  # noqa: RUF063 - not at run time
+            cls._fields += tuple(name for name in declared if name not in cls._fields)
+            cls._defaults = {**cls._defaults, **{n: cls.__dict__[n] for n in declared if n in cls.__dict__}}
 
         def __init__(self, **given):
             values = {**self._defaults, **given}

@@ -15,7 +15,7 @@ from agent_chat.storage import layout, publication
 from agent_chat.storage.cursor_store import CursorStore
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError, is_folder
-from agent_chat.storage.message_store import MessageStore, Numbers, highest_trace
+from agent_chat.storage.message_store import MessageStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from agent_chat.records.channel_meta import ChannelMeta
     from agent_chat.records.message import Message
+    from agent_chat.storage.message_store import Numbers
     from agent_chat.storage.workspace import Workspace
 
 LOCK_SECONDS = 10.0
@@ -57,16 +58,16 @@ class Channel:
                 f"no channel {names.quoted(self.name)} in {self.workspace.describe()}",
                 next="agent-chat channels",
                 near=(self.name, ()),
-                **self.where(),
+                where=self.where(),
             ) from None
         except channel_meta.LaterVersionError as error:
-            raise ChatError("CHANNEL_VERSION", f"{self.layout.meta}: {error}", **self.where()) from None
+            raise ChatError("CHANNEL_VERSION", f"{self.layout.meta}: {error}", where=self.where()) from None
         except (channel_meta.MetaError, NotOrdinaryError) as error:
             raise ChatError(
                 "CHANNEL_DAMAGED",
                 f"{self.layout.meta} is damaged: {error}",
                 next=f"agent-chat doctor {self.name}",
-                **self.where(),
+                where=self.where(),
             ) from None
 
     def where(self) -> dict[str, object]:
@@ -92,7 +93,7 @@ class Mutation:
             raise ChatError(
                 "CHANNEL_BUSY",
                 f"{self._channel.name} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s",
-                **self._channel.where(),
+                where=self._channel.where(),
             )
         return self
 
@@ -101,23 +102,26 @@ class Mutation:
     ) -> None:
         self._lock.release()
 
-    def list_names(self) -> list[str]:
-        """Lists the channel's folder; under the lock one listing is enough."""
+    def numbers(self) -> Numbers:
+        """Lists the channel; under the lock one listing is enough."""
         assert self._lock.held
-        return self._files.list_folder(self._layout.folder)
+        return self._channel.messages.numbers()
 
-    def publish(self, draft: Message, listed: list[str] | None = None) -> tuple[int, str]:
+    def publish(self, draft: Message, numbers: Numbers | None = None) -> tuple[int, str]:
         """Gives a draft the next number and makes it durable and visible; returns its number and file name.
 
-        `listed` is what `list_names` returned under this lock. On an error nothing was published, but for MESSAGE_PUBLICATION_UNKNOWN, which says that this cannot be told.
+        `numbers` are those that were listed under this lock. On an error nothing was published, but for
+        MESSAGE_PUBLICATION_UNKNOWN, which says that this cannot be told.
         """
         assert self._lock.held
-        if listed is None:
-            listed = self.list_names()
+        if numbers is None:
+            numbers = self.numbers()
         cursors = [cursor.seq for cursor in self._channel.cursors.every().values() if cursor]
-        seq = highest_trace(Numbers(listed), listed, cursors) + 1
+        seq = max(numbers.highest_trace(), *cursors, 0) + 1
         if seq > names.MAX_SEQ:
-            raise ChatError("CHANNEL_DAMAGED", f"{self._channel.name} has no numbers left: the highest trace is {seq - 1}")
+            raise ChatError(
+                "CHANNEL_DAMAGED", f"{self._channel.name} has no numbers left: the highest trace is {seq - 1}"
+            )
         message = draft.replace(seq=seq)
         file_name = names.message_file_name(seq, message.sender, message.title)
         temporary = self._write_temporary(message_record.render(message))
@@ -130,7 +134,7 @@ class Mutation:
                 f"publishing {file_name} failed and could not be taken back: {error}",
                 next=f"agent-chat show {channel.name} {seq}",
                 seq=seq,
-                **channel.where(),
+                where=channel.where(),
             ) from error
         return seq, file_name
 
@@ -171,36 +175,37 @@ def channel_names(workspace: Workspace) -> list[str]:
     for name in files.list_folder(workspace.root):
         if names.fault_of_name(name) is None:
             folder = layout.join(workspace.root, name)
-            if is_folder(files.status(folder)) and publication.exists(files, layout.ChannelLayout(workspace.root, name).meta):
+            if is_folder(files.status(folder)) and publication.exists(
+                files, layout.ChannelLayout(workspace.root, name).meta
+            ):
                 found.append(name)
     return sorted(found, key=lambda name: (names.fold(name), name))
 
 
 def open_channel(workspace: Workspace, text: str) -> Channel:
-    """Returns a channel by name, case aside; fails with CHANNEL_INVALID, ROOT_NOT_FOUND, CHANNEL_NOT_FOUND or as `meta`."""
+    """Returns a channel by name, case aside; fails as `open_channel_unread` and as `meta`."""
+    channel = open_channel_unread(workspace, text)
+    assert channel.meta is not None
+    return channel
+
+
+def open_channel_unread(workspace: Workspace, text: str) -> Channel:
+    """Returns a channel by name without reading its record; CHANNEL_INVALID, ROOT_NOT_FOUND or CHANNEL_NOT_FOUND."""
     name = names.channel_name(text)
     channel = Channel(workspace, name)
-    if publication.exists(workspace.files, channel.layout.meta) if _has_root(workspace) else False:
-        assert channel.meta is not None
-        return channel
+    try:
+        if publication.exists(workspace.files, channel.layout.meta):
+            return channel
+    except NotADirectoryError:
+        workspace.require_root()
     known = channel_names(workspace)
     spelled = names.spelling(known, name)
     if spelled is not None:
-        channel = Channel(workspace, spelled)
-        assert channel.meta is not None
-        return channel
+        return Channel(workspace, spelled)
     raise ChatError(
         "CHANNEL_NOT_FOUND",
         f"no channel {names.quoted(name)} in {workspace.describe()}",
         next="agent-chat channels",
         near=(name, tuple(known)),
-        **workspace.where(),
+        where=workspace.where(),
     )
-
-
-def _has_root(workspace: Workspace) -> bool:
-    try:
-        workspace.files.root_status()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True

@@ -1,8 +1,8 @@
 """Cursors: the last number that each agent has read, replaced as a whole and never moved back by itself.
 
-A cursor file has the number, then how many messages lay at or below it when it was written, then a sum over their
-names. The last two tell whether a message arrived below the cursor later on; a file with the number alone (as
-agent-chat-plugin writes it) is a whole cursor too.
+A cursor file has, a line each: the number; how many messages lay at or below it when it was written; a sum over their
+names; then the files that arrived below it later on and were announced by name. The second and third line tell such
+arrivals; a file with the number alone (as agent-chat-plugin writes it) is a whole cursor too.
 """
 
 from __future__ import annotations
@@ -16,19 +16,26 @@ from agent_chat.storage.filesystem import NotOrdinaryError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent_chat.storage.layout import ChannelLayout
+    from agent_chat.storage.message_store import MessageStore, Numbers
     from agent_chat.storage.workspace import Workspace
 
-MAX_BYTES = 1024
+MAX_BYTES = 1 << 20
 LOCK_SECONDS = 10.0
 
 
 class Cursor(Value):
-    """A stored cursor. `count` and `names_sum` are None where the file does not have them; `written_at` is seconds."""
+    """A stored cursor. `count` and `names_sum` are None where the file does not have them; `written_at` is seconds.
+
+    `late` are the files that arrived below the cursor and were announced; they wait for a new number.
+    """
 
     seq: int
     count: int | None = None
     names_sum: int | None = None
+    late: tuple[str, ...] = ()
     written_at: float = 0.0
 
 
@@ -44,12 +51,14 @@ def parse(data: bytes) -> Cursor:
         raise CursorError("the cursor file holds no number")
     count = _number(lines[1].strip(), 10) if len(lines) > 1 else None
     names_sum = _number(lines[2].strip(), 16) if len(lines) > 2 else None
-    return Cursor(seq=seq, count=count, names_sum=names_sum)
+    late = tuple(line.decode("utf-8", "surrogateescape") for line in lines[3:] if line)
+    return Cursor(seq=seq, count=count, names_sum=names_sum, late=late)
 
 
-def render(seq: int, count: int, names_sum: int) -> bytes:
-    """Returns the bytes of a cursor file."""
-    return f"{seq}\n{count}\n{names_sum:08x}\n".encode("ascii")
+def render(seq: int, known: tuple[int, int], late: Iterable[str] = ()) -> bytes:
+    """Returns the bytes of a cursor file; `known` is what `Numbers.known_at(seq)` says."""
+    lines = [str(seq), str(known[0]), f"{known[1]:08x}", *late, ""]
+    return "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
 def _number(text: bytes, base: int) -> int | None:
@@ -71,16 +80,10 @@ class CursorStore:
     def load(self, agent: str) -> Cursor | None:
         """Returns an agent's cursor, None when it has none yet; fails with CURSOR_INVALID when it cannot be told."""
         path = self._layout.cursor(agent)
-        files = self._workspace.files
         try:
-            data = files.read_file(path, MAX_BYTES)
-            written_at = files.status(path).st_mtime
+            return self._read(path)
         except FileNotFoundError:
             return None
-        except NotOrdinaryError:
-            raise ChatError("PATH_REFUSED", f"{path} is no ordinary file", path=path) from None
-        try:
-            return parse(data).replace(written_at=written_at)
         except CursorError:
             raise ChatError(
                 "CURSOR_INVALID",
@@ -88,6 +91,11 @@ class CursorStore:
                 next=f"agent-chat ack {self._channel} --reset SEQ --as {agent}",
                 path=path,
             ) from None
+
+    def _read(self, path: str) -> Cursor:
+        """Reads one cursor file."""
+        files = self._workspace.files
+        return parse(files.read_file(path, MAX_BYTES)).replace(written_at=files.status(path).st_mtime)
 
     def seq(self, agent: str) -> int:
         """Returns the number that an agent's cursor is at, 0 when it has none."""
@@ -105,17 +113,37 @@ class CursorStore:
             if not name.endswith(".txt"):
                 continue
             try:
-                found[name[:-4]] = parse(self._workspace.files.read_file(self._layout.cursors_file(name), MAX_BYTES))
+                found[name[:-4]] = self._read(self._layout.cursors_file(name))
             except FileNotFoundError:
                 continue
             except (CursorError, NotOrdinaryError):
                 found[name[:-4]] = None
         return found
 
-    def store(self, agent: str, seq: int, known: tuple[int, int], *, back: bool = False) -> int:
+    def late_files(self, cursor: Cursor, numbers: Numbers, messages: MessageStore) -> list[str]:
+        """Returns the files below a cursor that arrived since it was written, or before and were announced only."""
+        late = [name for name in cursor.late if name in numbers]
+        return late + [name for name in self.arrived(cursor, numbers, messages)[0] if name not in late]
+
+    def arrived(self, cursor: Cursor, numbers: Numbers, messages: MessageStore) -> tuple[list[str], int, bool]:
+        """Tells what arrived below a cursor since it was written: files, how many, and whether the set is another one.
+
+        Which files is told by when each came to its name, by the file system's account, and may fall short where its
+        clock was set; how many is told by the count.
+        """
+        if cursor.count is None:
+            return [], 0, False
+        known = numbers.known_at(cursor.seq)
+        if known == (cursor.count, cursor.names_sum):
+            return [], 0, False
+        late = sorted(messages.changed_since(numbers.names_up_to(cursor.seq), cursor.written_at))
+        return late, max(len(late), known[0] - cursor.count), True
+
+    def store(self, agent: str, seq: int, numbers: Numbers, *, late: Iterable[str] = (), back: bool = False) -> int:
         """Stores a cursor and returns what is stored now: never less than before, unless `back` is asked for.
 
-        `known` is what `Numbers.known_at(seq)` says. Two readers of one name exclude each other by the cursor's lock.
+        `numbers` is the listing by which the cursor was moved, `late` what it found below the cursor. Two readers of
+        one name exclude each other by the cursor's lock.
         """
         files = self._workspace.files
         files.make_folder(self._layout.cursors)
@@ -123,12 +151,15 @@ class CursorStore:
         if not lock.acquire(LOCK_SECONDS):
             raise ChatError("CHANNEL_BUSY", f"the cursor of {agent} in {self._channel} is locked{lock.holder()}")
         try:
-            if not back:
-                there = self.seq(agent)
-                if there > seq:
-                    return there
+            there = None if back else self.load(agent)
+            if there is not None and there.seq > seq:
+                return there.seq
+            known_late = [name for name in (there.late if there else ()) if name in numbers]
+            known_late += [name for name in late if name not in known_late]
             # Synced before it takes the name: after a power loss a cursor is the old or the new one, never torn.
-            temporary = publication.write_temporary(self._workspace, self._layout, render(seq, *known))
+            temporary = publication.write_temporary(
+                self._workspace, self._layout, render(seq, numbers.known_at(seq), known_late)
+            )
             publication.replace(files, temporary, self._layout.cursor(agent))
             return seq
         finally:

@@ -18,7 +18,7 @@ from agent_chat.names import MAX_FILE_NAME_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import AnyStr, Callable, Protocol
+    from typing import Callable, Protocol
 
     class Pauses(Protocol):
         """What the seam needs of a clock."""
@@ -149,9 +149,13 @@ class FileSystem:
                 raise NotOrdinaryError(error.errno, "no ordinary file", path) from error
             raise
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise NotOrdinaryError(errno.EINVAL, "no ordinary file", path)
-            return _read_all(descriptor, limit)
+            # Asking for one byte more than there are tells the end of the file by the same call.
+            wanted = min(status.st_size, limit) + 1
+            data = os.read(descriptor, wanted)
+            return data if len(data) < wanted else data + _read_all(descriptor, limit - len(data))
         finally:
             os.close(descriptor)
 
@@ -289,15 +293,8 @@ def _native(path: str) -> str | bytes:
 
 def _read_all(descriptor: int, limit: int) -> bytes:
     """Reads to the end of a file, or one byte past the limit."""
-    first = os.read(descriptor, min(limit + 1, 65536))
-    if len(first) < 4096:
-        # A short first read of an ordinary file is nearly always all of it; one more read confirms the end.
-        rest = os.read(descriptor, 65536)
-        if not rest:
-            return first
-        first += rest
-    parts = [first]
-    total = len(first)
+    parts: list[bytes] = []
+    total = 0
     while total <= limit:
         part = os.read(descriptor, min(limit + 1 - total, 1 << 20))
         if not part:
@@ -319,7 +316,7 @@ def _sync(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
-def _sync_folder(native: AnyStr) -> None:
+def _sync_folder(native: str | bytes) -> None:
     """Makes the entries of a folder durable, where the system can open folders."""
     if not hasattr(os, "O_DIRECTORY"):
         return

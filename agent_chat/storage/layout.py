@@ -40,7 +40,7 @@ class ChannelLayout:
         return join(self.folder, name)
 
     def temporary(self, token: str) -> str:
-        """Returns the path of a temporary file; it lies in the cache, so the channel folder's times stay as they are."""
+        """Returns the path of a temporary file; in the cache, so that the channel folder's times stay as they are."""
         return join(self.cache, TEMPORARY_PREFIX + token)
 
     def cursors_file(self, name: str) -> str:

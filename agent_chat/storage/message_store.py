@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from binascii import crc32
 
-from agent_chat.names import MAX_SEQ
+from agent_chat.names import MAX_SEQ, fold
 from agent_chat.records import message as message_record
 from agent_chat.records.value import Value
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, Optional, Union
+    from collections.abc import Iterable, Iterator
+    from typing import Union
 
     from agent_chat.records.message import Message
     from agent_chat.storage.layout import ChannelLayout
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # A file younger than this may still be on its way (an editor, a checkout); see the rule of unfinished files.
 SETTLING_SECONDS = 2.0
+COPY = "it is a copy of another file of that number"
+_CONFLICT = ".sync-conflict-"
 
 
 class Stored(Value):
@@ -56,42 +59,143 @@ def seq_of(name: str) -> int | None:
     head = name[: name.find("-")]
     if len(head) < 4 or not head.isdigit() or not head.isascii() or not name.endswith(".md"):
         return None
-    if "(" in name or ".sync-conflict-" in name or len(head) > 9:
+    if "(" in name or _CONFLICT in name or len(head) > 9:
         return None
     return int(head) or None
 
 
 class Numbers:
-    """The message files of one listing: name by name, their numbers, and the highest of them."""
+    """The message files of one listing: their names in the order of their numbers, found without looking at each.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self.by_name: dict[str, int] = {}
-        by_name = self.by_name
-        for name in names:
-            # The loop runs over every file of the channel; anything that cannot be a message goes at once.
-            if name[:1].isdigit():
-                seq = seq_of(name)
-                if seq is not None:
-                    by_name[name] = seq
-        self.highest = max(by_name.values(), default=0)
+    A channel has thousands of files and a call concerns a few. Names of four digits sort as their numbers do, so most
+    questions are comparisons of text; only wider numbers, and listings with odd names, are taken apart one by one.
+    `up_to` leaves out higher numbers. `odd` are the names that are none of a message.
+    """
+
+    def __init__(self, names: Iterable[str], *, up_to: int | None = None) -> None:
+        self._narrow, self._wide, self.odd = _message_names(names)
+        if up_to is not None:
+            if up_to < 10_000:
+                bound = _bound(up_to)
+                self._narrow = [name for name in self._narrow if name < bound]
+            self._wide = {name: seq for name, seq in self._wide.items() if seq <= up_to}
+        highest = int(max(self._narrow)[:4]) if self._narrow else 0
+        self.highest = max(self._wide.values(), default=highest)
+        self._known = {0: (0, 0)}
+
+    def __len__(self) -> int:
+        return len(self._narrow) + len(self._wide)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._narrow or name in self._wide
+
+    def highest_trace(self) -> int:
+        """Returns the highest number that any file shows to have been used, conflict copies and editors' files too."""
+        highest = self.highest
+        for name in self.odd:
+            head = name.lstrip("._#~")[:10].partition("-")[0]
+            if len(head) >= 4 and head.isdigit() and head.isascii() and int(head) <= MAX_SEQ:
+                highest = max(highest, int(head))
+        return highest
+
+    def spelled_otherwise(self, sender: str) -> list[str]:
+        """Returns the files that a sender of that name, spelled in another case, may have posted, in order.
+
+        None when a file of that very spelling is there: then it is settled, and that is told without a loop.
+        """
+        everything = "\n".join(self._narrow + list(self._wide))
+        start = fold(sender) + "-"
+        if f"-{sender}-" in everything or f"-{start}" not in fold(everything):
+            return []
+        every = [*self._narrow, *self._wide]
+        return sorted(name for name in every if fold(name.partition("-")[2]).startswith(start))
 
     def known_at(self, seq: int) -> tuple[int, int]:
         """Returns how many messages lie at or below a number, and a sum over their names that tells sets apart."""
-        below = [name for name, number in self.by_name.items() if number <= seq]
-        encoded = map(_encoded, below)
-        return len(below), sum(map(crc32, encoded)) & 0xFFFFFFFF
+        if seq not in self._known:
+            start = max(number for number in self._known if number <= seq)
+            count, total = self._known[start]
+            between = self._between(start, seq)
+            self._known[seq] = (count + len(between), (total + sum(map(crc32, map(_encoded, between)))) & 0xFFFFFFFF)
+        return self._known[seq]
 
-    def after(self, seq: int) -> list[tuple[int, list[str]]]:
-        """Returns the numbers above one with their file names, in order; several names under one number are one unit."""
-        units: dict[int, list[str]] = {}
-        for name, number in self.by_name.items():
-            if number > seq:
-                units.setdefault(number, []).append(name)
-        return [(number, sorted(units[number])) for number in sorted(units)]
+    def names_up_to(self, seq: int) -> list[str]:
+        """Returns the names at or below a number, in no order."""
+        return self._between(0, seq)
 
     def names_of(self, seq: int) -> list[str]:
         """Returns the file names under one number."""
-        return sorted(name for name, number in self.by_name.items() if number == seq)
+        return sorted(self._between(seq - 1, seq))
+
+    def after(self, seq: int) -> Iterator[tuple[int, list[str]]]:
+        """Yields the numbers above one with their file names, in order; names under one number are one unit."""
+        window = _WINDOW
+        while seq < self.highest:
+            end = min(seq + window, self.highest)
+            yield from _units(self._between(seq, end))
+            seq = end
+            window *= 4
+
+    def before(self, seq: int) -> Iterator[tuple[int, list[str]]]:
+        """Yields the numbers below one with their file names, the highest first."""
+        window = _WINDOW
+        end = min(seq - 1, self.highest)
+        while end > 0:
+            start = max(end - window, 0)
+            yield from reversed(_units(self._between(start, end)))
+            end = start
+            window *= 4
+
+    def _between(self, low: int, high: int) -> list[str]:
+        """Returns the names whose numbers are above `low` and not above `high`."""
+        found: list[str] = []
+        if low < 10_000:
+            lowest, highest = _bound(low), _bound(min(high, 9_999))
+            found = [name for name in self._narrow if lowest < name < highest]
+        if self._wide:
+            found += [name for name, seq in self._wide.items() if low < seq <= high]
+        return found
+
+
+_WINDOW = 64
+
+
+def _bound(seq: int) -> str:
+    """Returns the text that is above every name NNNN-… of a four-digit number and below those of the next."""
+    return f"{seq:04d}."
+
+
+def _message_names(names: Iterable[str]) -> tuple[list[str], dict[str, int], list[str]]:
+    """Splits names into those of messages with four digits, the wider ones with their numbers, and all others."""
+    digits: list[str] = []
+    odd: list[str] = []
+    for name in names:
+        (digits if "0" <= name < ":" else odd).append(name)
+    narrow = [name for name in digits if name[4:5] == "-"]
+    wide: dict[str, int] = {}
+    if len(narrow) < len(digits):
+        for name in digits:
+            if name[4:5] != "-":
+                seq = seq_of(name)
+                if seq is None:
+                    odd.append(name)
+                else:
+                    wide[name] = seq
+    text = "\n".join(narrow) + "\n"
+    heads = "".join([name[:4] for name in narrow])
+    regular = text.count(".md\n") == len(narrow) and "(" not in text and _CONFLICT not in text and "0000-" not in text
+    if narrow and not (regular and heads.isascii() and heads.isdigit()):
+        odd += [name for name in narrow if seq_of(name) is None]
+        narrow = [name for name in narrow if seq_of(name) is not None]
+    return narrow, wide, odd
+
+
+def _units(names: list[str]) -> list[tuple[int, list[str]]]:
+    """Groups names by number, in order."""
+    units: dict[int, list[str]] = {}
+    for name in sorted(names):
+        units.setdefault(int(name[: name.index("-")]), []).append(name)
+    return sorted(units.items())
 
 
 def _encoded(name: str) -> bytes:
@@ -110,15 +214,25 @@ class MessageStore:
         was not there at the first look: what is returned has no gap that a writer is about to fill.
         """
         files = self._workspace.files
-        first = Numbers(files.list_folder(self._layout.folder))
-        if above is None or first.highest <= above:
-            return first
-        for name in files.list_folder(self._layout.folder):
-            if name not in first.by_name and name[:1].isdigit():
-                seq = seq_of(name)
-                if seq is not None and seq <= first.highest:
-                    first.by_name[name] = seq
-        return first
+        folder = self._layout.folder
+        if above is None:
+            return Numbers(files.list_folder(folder))
+        changed = files.status(folder).st_mtime_ns
+        listed = Numbers(files.list_folder(folder))
+        if listed.highest <= above or self._is_settled(changed):
+            return listed
+        return Numbers(files.list_folder(folder), up_to=listed.highest)
+
+    def nothing(self) -> Numbers:
+        """Returns the listing of a channel that could not be listed."""
+        return Numbers(())
+
+    def _is_settled(self, changed: int) -> bool:
+        """Tells whether the folder had not changed for long when it was listed, and has not changed since."""
+        workspace = self._workspace
+        if workspace.clock.now() - changed / 1e9 <= SETTLING_SECONDS:
+            return False
+        return workspace.files.status(self._layout.folder).st_mtime_ns == changed
 
     def load(self, name: str, seq: int | None) -> Loaded:
         """Reads one file; a failing disk or a denied permission is an OSError, never "no message"."""
@@ -148,12 +262,13 @@ class MessageStore:
         seen: list[Message] = []
         unit: list[Loaded] = []
         for item in loaded:
-            if isinstance(item, Stored):
-                if item.message in seen:
-                    item = Refused(file=item.file, reason="it is a copy of another file of that number")
-                else:
-                    seen.append(item.message)
-            unit.append(item)
+            if not isinstance(item, Stored):
+                unit.append(item)
+            elif item.message in seen:
+                unit.append(Refused(file=item.file, reason=COPY))
+            else:
+                seen.append(item.message)
+                unit.append(item)
         return unit
 
     def stored(self, seq: int, file_names: list[str]) -> list[Stored]:
@@ -188,17 +303,6 @@ class MessageStore:
         return abs(self._workspace.clock.now() - status.st_mtime) < SETTLING_SECONDS or status.st_size != size
 
 
-def highest_trace(numbers: Numbers, names: Iterable[str], cursors: Iterable[int]) -> int:
-    """Returns the highest number of which any trace is left, so that no number is used twice."""
-    highest = max(cursors, default=0)
-    for name in names:
-        # Conflict copies and the like are no messages, yet they show that a number was used.
-        head = name.lstrip(".#~")[:10].partition("-")[0]
-        if len(head) >= 4 and head.isdigit() and head.isascii() and name not in numbers.by_name:
-            highest = max(highest, int(head) if int(head) <= MAX_SEQ else 0)
-    return max(highest, numbers.highest)
-
-
-def newest(stored: Iterable[Stored]) -> Optional[Stored]:
+def newest(stored: Iterable[Stored]) -> Stored | None:
     """Returns the last of several messages in the order of number and file name, or None."""
     return max(stored, key=lambda item: (item.message.seq, item.file), default=None)

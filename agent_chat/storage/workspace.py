@@ -76,10 +76,13 @@ class Workspace:
             status = self.files.root_status()
         except (FileNotFoundError, NotADirectoryError):
             raise ChatError(
-                "ROOT_NOT_FOUND", f"{self.describe()} does not exist", next="agent-chat init CHANNEL", **self.where()
+                "ROOT_NOT_FOUND",
+                f"{self.describe()} does not exist",
+                next="agent-chat init CHANNEL",
+                where=self.where(),
             ) from None
         if not filesystem.is_folder(status):
-            raise ChatError("ROOT_INVALID", f"{self.describe()} is no folder", **self.where())
+            raise ChatError("ROOT_INVALID", f"{self.describe()} is no folder", where=self.where())
 
     def where(self) -> dict[str, object]:
         """Returns the fields of a reply that say which root was used."""

@@ -52,7 +52,6 @@ def parsed(*argv: str) -> Request:
 @pytest.mark.parametrize(
     ("line", "command", "expected"),
     [
-        (["channels"], "channels", {}),
         (["read", "dev"], "read", {"channel": "dev", "agent": None, "limit": 50, "peek": False, "max_bytes": 24000}),
         (["read", "dev", "--as", "bob", "--peek"], "read", {"agent": "bob", "peek": True}),
         (["read", "--as", "bob", "dev"], "read", {"agent": "bob", "channel": "dev"}),
@@ -79,7 +78,6 @@ def parsed(*argv: str) -> Request:
         (["wait", "a", "b", "c"], "wait", {"channels": ("a", "b", "c"), "timeout": 110.0, "interval": 0.2}),
         (["wait", "a", "--timeout", "0"], "wait", {"timeout": 0.0}),
         (["wait", "a", "--timeout=.5"], "wait", {"timeout": 0.5}),
-        (["peek", "dev", "-n", "2"], "peek", {"number": 2}),
         (["peek", "dev", "-n=2", "--number", "2"], "peek", {"number": 2}),
         (["ack", "dev"], "ack", {"seq": None, "reset": None}),
         (["ack", "dev", "#12"], "ack", {"seq": "#12"}),

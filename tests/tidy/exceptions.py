@@ -10,9 +10,6 @@ LATE_IMPORTS = {
     "agent_chat.names": {
         "unicodedata": "ASCII names, the everyday case, need not pay for it",
     },
-    "agent_chat.records.json_codec": {
-        "json": "only what the built-in scanner cannot be trusted with needs the whole package",
-    },
 }
 
 # Module -> slow module that it may import all the same -> why.
@@ -36,6 +33,13 @@ OS_FUNCTIONS = {
         "os.O_WRONLY": "as above",
         "os.dup2": "as above",
         "os.close": "as above",
+    },
+}
+
+# Module -> function in which an error may vanish -> why.
+SILENT_ERRORS = {
+    "agent_chat.cli.output": {
+        "note": "when stderr itself is gone there is nobody left to tell",
     },
 }
 

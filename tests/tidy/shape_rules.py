@@ -84,7 +84,14 @@ def deferred_annotations(module: str, source: str) -> list[Finding]:
 def silent_errors(module: str, source: str) -> list[Finding]:
     """No error of the disk, and nothing broader, turns into silence: "could not look" is not "nothing there"."""
     findings = []
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    excused = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTIONS) and node.name in exceptions.SILENT_ERRORS.get(module, ())
+        for inner in ast.walk(node)
+    }
+    for node in set(ast.walk(tree)) - excused:
         if isinstance(node, ast.ExceptHandler):
             if _caught(node.type) & ANY_OS_ERROR and all(_is_silent(each) for each in node.body):
                 caught = ast.unparse(node.type) if node.type else "everything"
@@ -93,7 +100,7 @@ def silent_errors(module: str, source: str) -> list[Finding]:
         elif isinstance(node, ast.Call) and any(_caught(each) & ANY_OS_ERROR for each in node.args):
             if ast.unparse(node.func) in ("suppress", "contextlib.suppress"):
                 findings.append(Finding(module, node.lineno, "suppresses OSError or more; name the one error you mean"))
-    return findings
+    return sorted(findings)
 
 
 def catch_alls(module: str, source: str) -> list[Finding]:

@@ -138,6 +138,7 @@ GOOD = [
     ("deferred_annotations", NOUN, DEFERRED + "def f(): pass"),
     ("deferred_annotations", NOUN, '"""Only words."""\nX = 1'),
     ("silent_errors", NOUN, CAUGHT.format("FileNotFoundError", "pass")),
+    ("silent_errors", OUTPUT, "def note():\n    " + CAUGHT.format("OSError", "return").replace("\n", "\n    ")),
     ("silent_errors", NOUN, CAUGHT.format("OSError as e", "raise Damaged() from e")),
     ("catch_alls", MAIN, CAUGHT.format("Exception", "report()")),
     ("catch_alls", NOUN, CAUGHT.format("BaseException", "undo()\n    raise")),
@@ -187,7 +188,9 @@ def test_a_late_import_or_one_for_the_type_checker_makes_no_cycle() -> None:
 
 
 @pytest.mark.parametrize(
-    "table", [exceptions.LATE_IMPORTS, exceptions.EVERYDAY_IMPORTS, exceptions.OS_FUNCTIONS], ids=["late", "slow", "os"]
+    "table",
+    [exceptions.LATE_IMPORTS, exceptions.EVERYDAY_IMPORTS, exceptions.OS_FUNCTIONS, exceptions.SILENT_ERRORS],
+    ids=["late", "slow", "os", "silent"],
 )
 def test_every_exception_has_a_reason(table: dict[str, dict[str, str]]) -> None:
     assert all(len(reason) > 5 for row in table.values() for reason in row.values())

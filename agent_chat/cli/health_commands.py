@@ -1,0 +1,66 @@
+"""The command doctor."""
+
+from __future__ import annotations
+
+import sys
+
+from agent_chat.cli.command import Reply
+from agent_chat.cli.output import progress, safe_line
+from agent_chat.operations import doctor as operations
+from agent_chat.operations.mending import mend
+from agent_chat.storage.channel import Channel, channel_names, open_channel_unread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.cli.command import Request
+    from agent_chat.operations.doctor import Finding
+
+
+def doctor(request: Request) -> Reply:
+    """Checks a channel or all of them; status 1 when something is found."""
+    workspace = request.workspace
+    named = request.optional_text("channel")
+    workspace.require_root()
+    show = progress if sys.stderr is not None and sys.stderr.isatty() else None
+    fixed: list[str] = []
+    findings: list[Finding] = []
+    if named is not None:
+        channels = [open_channel_unread(workspace, named)]
+    else:
+        channels = [Channel(workspace, name) for name in channel_names(workspace)]
+    for channel in channels:
+        examined = operations.examine(channel, show)
+        if request.flag("fix") and not any(f.id == "channel.meta" for f in examined.findings):
+            mended = mend(channel, examined)
+            fixed += [f"{channel.name}: {line}" for line in mended]
+            if mended:
+                examined = operations.examine(channel, show)
+        findings += examined.findings
+    findings = [*operations.check_root(workspace), *findings]
+    if show is not None:
+        show("", 0, 0)
+    where = {**workspace.where(), **({"channel": channels[0].name} if named is not None else {})}
+    return Reply(
+        data={**where, "findings": [_fields(finding) for finding in findings], "fixed": fixed},
+        text=lambda: _text(findings, fixed),
+        status=1 if findings else 0,
+        summary="; ".join(fixed),
+    )
+
+
+def _fields(finding: Finding) -> dict[str, object]:
+    return {
+        "id": finding.id,
+        "severity": finding.severity,
+        "path": finding.path,
+        "message": finding.message,
+        "remedy": finding.remedy,
+    }
+
+
+def _text(findings: list[Finding], fixed: list[str]) -> str:
+    lines = [f"fixed: {safe_line(line)}" for line in fixed]
+    for finding in findings:
+        lines.append(f"{finding.severity} {finding.id}: {safe_line(finding.path)}: {safe_line(finding.message)}")
+        lines.append(f"  remedy: {safe_line(finding.remedy)}")
+    return "\n".join(lines) or "no findings"

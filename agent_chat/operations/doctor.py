@@ -1,0 +1,367 @@
+"""The doctor: looks at every file of a root and names each invariant of docs/format.md that is broken, with a remedy.
+
+A check is a row of `INVARIANTS` and the function that can find it broken. The doctor changes nothing; what can be
+mended without losing anything is mended by `mending`, when asked for.
+"""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.operations import markers
+from agent_chat.records.value import Value
+from agent_chat.storage import layout, publication
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder
+from agent_chat.storage.message_store import COPY, Refused, Stored, Unfinished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agent_chat.storage.message_store import Numbers
+    from agent_chat.storage.workspace import Workspace
+
+    Progress = Callable[[str, int, int], None]
+
+ERROR = "error"
+WARNING = "warning"
+
+# id: (severity, what must hold). docs/format.md has the same list, and tests/storage plants one damage for each.
+INVARIANTS: dict[str, tuple[str, str]] = {
+    "root.writable": (ERROR, "the root and each channel can be written by who works in it"),
+    "root.ignore": (WARNING, "a root has a .gitignore, so that git leaves alone what belongs to one machine"),
+    "root.channels": (WARNING, "a folder with the name of a channel is one: it holds _meta.json"),
+    "root.case": (ERROR, "no two channels differ only in case"),
+    "channel.meta": (ERROR, "_meta.json is a valid record of a known version"),
+    "channel.name": (WARNING, "_meta.json names the channel as its folder does"),
+    "channel.lock": (ERROR, "the lock is an ordinary file, and nobody holds it for long"),
+    "channel.folders": (ERROR, "what is a folder of ours is a real folder"),
+    "message.file": (ERROR, "a file named NNNN-….md is an ordinary, readable file"),
+    "message.valid": (ERROR, "it holds a valid header, with the number of its name, and UTF-8"),
+    "message.unfinished": (WARNING, "it is complete"),
+    "message.unique": (ERROR, "no two messages carry one number"),
+    "message.copy": (WARNING, "no file is a copy of another under one number"),
+    "message.late": (WARNING, "no message lies unread below a cursor"),
+    "message.parent": (WARNING, "the message that is answered is there"),
+    "file.foreign": (WARNING, "every other file of the channel is one that the layout knows"),
+    "file.mode": (WARNING, "in a shared root, what may be read in the root may be read in its files"),
+    "cursor.valid": (ERROR, "a cursor file holds a number"),
+    "cursor.range": (WARNING, "no cursor is past the last message"),
+    "cursor.name": (WARNING, "a cursor file has the folded name of an agent"),
+    "temporary.stale": (WARNING, "no temporary is older than an hour"),
+    "marker.audited": (WARNING, "a claimed marker has its audit message"),
+    "marker.unique": (ERROR, "a marker is claimed by one agent"),
+}
+
+
+class Finding(Value):
+    """One invariant found broken, where, and what mends it."""
+
+    id: str
+    path: str
+    message: str
+    remedy: str
+
+    @property
+    def severity(self) -> str:
+        """How bad it is: "error" or "warning"."""
+        return INVARIANTS[self.id][0]
+
+
+class Examined(Value):
+    """A channel's messages as the doctor found them: what it read, and which files arrived below a cursor."""
+
+    channel: Channel
+    numbers: Numbers
+    stored: tuple[Stored, ...]
+    late: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+def check_root(workspace: Workspace) -> Iterator[Finding]:
+    """Yields what is wrong with the root itself."""
+    files = workspace.files
+    if not files.writable(workspace.root):
+        yield Finding(
+            id="root.writable",
+            path=workspace.root,
+            message="the root cannot be written",
+            remedy="set another root, or change its permissions",
+        )
+    ignore = layout.root_ignore(workspace.root)
+    if not publication.exists(files, ignore):
+        yield Finding(
+            id="root.ignore", path=ignore, message="there is no .gitignore", remedy="agent-chat doctor --fix writes it"
+        )
+    seen: dict[str, str] = {}
+    for name in sorted(files.list_folder(workspace.root)):
+        folder = layout.join(workspace.root, name)
+        if names.fault_of_name(name) is not None or not is_folder(files.status(folder)):
+            continue
+        if not publication.exists(files, layout.ChannelLayout(workspace.root, name).meta):
+            yield Finding(
+                id="root.channels",
+                path=folder,
+                message="it has no _meta.json, so it is no channel",
+                remedy=f"agent-chat init {name}, or move the folder away",
+            )
+            continue
+        folded = names.fold(name)
+        if folded in seen:
+            yield Finding(
+                id="root.case",
+                path=folder,
+                message=f"the channel {seen[folded]} has the same name but for case",
+                remedy="rename one of the folders",
+            )
+        seen[folded] = name
+
+
+def examine(channel: Channel, progress: Progress | None = None) -> Examined:
+    """Looks at one channel and returns all findings; an unreadable file is a finding, never an end."""
+    findings: list[Finding] = [*_check_meta(channel), *_check_places(channel)]
+    try:
+        numbers = channel.messages.numbers()
+    except OSError as error:
+        findings.append(_unreadable(channel.layout.folder, error))
+        return Examined(
+            channel=channel, numbers=channel.messages.nothing(), stored=(), late=(), findings=tuple(findings)
+        )
+    stored: list[Stored] = []
+    for done, (seq, files) in enumerate(numbers.after(0)):
+        if progress is not None:
+            progress(channel.name, done, len(numbers))
+        unit, found = _check_unit(channel, seq, files)
+        stored += unit
+        findings += found
+    late, found = _check_cursors(channel, numbers)
+    findings += found
+    findings += _check_parents(channel, stored)
+    findings += _check_others(channel, numbers, stored)
+    findings += _check_temporaries(channel)
+    return Examined(channel=channel, numbers=numbers, stored=tuple(stored), late=tuple(late), findings=tuple(findings))
+
+
+def _unreadable(path: str, error: OSError) -> Finding:
+    return Finding(
+        id="message.file",
+        path=path,
+        message=f"it cannot be read: {error.strerror or error}",
+        remedy="mend its permissions or the disk",
+    )
+
+
+def _check_meta(channel: Channel) -> Iterator[Finding]:
+    path = channel.layout.meta
+    try:
+        meta = channel.read_meta()
+    except ChatError as error:
+        yield Finding(
+            id="channel.meta", path=path, message=error.message, remedy="mend the file by hand, or restore it"
+        )
+        return
+    except OSError as error:
+        yield Finding(
+            id="channel.meta", path=path, message=f"it cannot be read: {error.strerror}", remedy="mend its permissions"
+        )
+        return
+    if not names.same(meta.channel, channel.name):
+        yield Finding(
+            id="channel.name",
+            path=path,
+            message=f"it names the channel {names.quoted(meta.channel)}",
+            remedy="rename the folder, or correct the field channel",
+        )
+
+
+def _check_places(channel: Channel) -> Iterator[Finding]:
+    """Checks the folders and the lock of a channel, and whether it can be written and locked at all."""
+    files = channel.workspace.files
+    places = channel.layout
+    for folder in (places.cache, places.cursors):
+        if publication.exists(files, folder) and not is_folder(files.status(folder)):
+            yield Finding(
+                id="channel.folders",
+                path=folder,
+                message="it is no real folder",
+                remedy="move it away; it is made anew",
+            )
+    if not files.writable(places.folder):
+        yield Finding(
+            id="root.writable", path=places.folder, message="it cannot be written", remedy="change its permissions"
+        )
+    lock = FileLock(files, places.lock, channel.workspace.clock)
+    try:
+        if lock.acquire(0.5, create=False):
+            lock.release()
+        else:
+            yield Finding(
+                id="channel.lock",
+                path=places.lock,
+                message=f"it is held{lock.holder()}",
+                remedy="see what that process does; the lock ends with it",
+            )
+    except FileNotFoundError:
+        return  # nobody has written yet
+    except (OSError, ChatError) as error:
+        yield Finding(id="channel.lock", path=places.lock, message=str(error), remedy="move it away; it is made anew")
+
+
+def _check_unit(channel: Channel, seq: int, files: list[str]) -> tuple[list[Stored], list[Finding]]:
+    """Checks the files of one number."""
+    findings: list[Finding] = []
+    try:
+        unit = channel.messages.load_unit(seq, files)
+    except OSError as error:
+        return [], [_unreadable(channel.layout.file(files[0]), error)]
+    stored = [item for item in unit if isinstance(item, Stored)]
+    for item in unit:
+        path = channel.layout.file(item.file)
+        if isinstance(item, Unfinished):
+            findings.append(
+                Finding(id="message.unfinished", path=path, message=item.reason, remedy="look again in a moment")
+            )
+        elif isinstance(item, Refused):
+            kind = "message.copy" if item.reason == COPY else "message.valid"
+            if not is_file(channel.workspace.files.status(path)):
+                kind = "message.file"
+            remedy = "remove it" if kind == "message.copy" else "mend it by hand, or move it away"
+            findings.append(Finding(id=kind, path=path, message=item.reason, remedy=remedy))
+        else:
+            findings += _check_mode(channel, path)
+    for extra in stored[1:]:
+        findings.append(
+            Finding(
+                id="message.unique",
+                path=channel.layout.file(extra.file),
+                message=f"{stored[0].file} carries #{seq} too",
+                remedy=f"agent-chat doctor {channel.name} --fix gives it the next free number",
+            )
+        )
+    return stored, findings
+
+
+def _check_mode(channel: Channel, path: str) -> Iterator[Finding]:
+    """Checks that a file can be read by those who can read the root (on Windows modes say nothing)."""
+    files = channel.workspace.files
+    missing = files.root_status().st_mode & 0o044 & ~files.status(path).st_mode
+    if missing:
+        yield Finding(
+            id="file.mode",
+            path=path,
+            message="others who can read the root cannot read it",
+            remedy="give it the permissions of the root (chmod)",
+        )
+
+
+def _check_cursors(channel: Channel, numbers: Numbers) -> tuple[list[str], list[Finding]]:
+    """Checks the cursors; returns the files that arrived below one, too."""
+    findings: list[Finding] = []
+    late: set[str] = set()
+    try:
+        every = channel.cursors.every()
+    except (OSError, ChatError) as error:
+        return [], [
+            Finding(id="cursor.valid", path=channel.layout.cursors, message=str(error), remedy="mend its permissions")
+        ]
+    for name, cursor in sorted(every.items()):
+        path = channel.layout.cursors_file(name + ".txt")
+        if names.fault_of_name(name) is not None or names.fold(name) != name:
+            findings.append(
+                Finding(id="cursor.name", path=path, message="it is no agent's cursor", remedy="move it away")
+            )
+        elif cursor is None:
+            findings.append(
+                Finding(
+                    id="cursor.valid",
+                    path=path,
+                    message="it holds no number",
+                    remedy=f"agent-chat ack {channel.name} --reset SEQ --as {name}",
+                )
+            )
+        else:
+            if cursor.seq > numbers.highest:
+                findings.append(
+                    Finding(
+                        id="cursor.range",
+                        path=path,
+                        message=f"it is at #{cursor.seq}, the last message is #{numbers.highest}",
+                        remedy=f"agent-chat ack {channel.name} --reset {numbers.highest} --as {name}",
+                    )
+                )
+            late.update(channel.cursors.late_files(cursor, numbers, channel.messages))
+    findings += [
+        Finding(
+            id="message.late",
+            path=channel.layout.file(file),
+            message="it arrived below a cursor",
+            remedy=f"agent-chat doctor {channel.name} --fix gives it the next free number",
+        )
+        for file in sorted(late)
+    ]
+    return sorted(late), findings
+
+
+def _check_parents(channel: Channel, stored: list[Stored]) -> Iterator[Finding]:
+    """Checks that what is answered is there, under its number or under the one that it had."""
+    known = {item.message.seq for item in stored} | {item.message.was for item in stored}
+    for item in stored:
+        parent = item.message.reply_to
+        if parent is not None and parent not in known:
+            yield Finding(
+                id="message.parent",
+                path=channel.layout.file(item.file),
+                message=f"it answers #{parent}, which is not there",
+                remedy="restore that message, if it can be had",
+            )
+
+
+def _check_others(channel: Channel, numbers: Numbers, stored: list[Stored]) -> Iterator[Finding]:
+    """Checks the files that are no messages: markers, and what the layout does not know."""
+    claims: dict[str, list[str]] = {}
+    for name in sorted(numbers.odd):
+        if name in layout.OURS or name in layout.OF_THE_OTHER_PROGRAM or markers.task_of(name) is not None:
+            continue
+        claimed = markers.parse_claimed(name)
+        if claimed is None:
+            yield Finding(
+                id="file.foreign",
+                path=channel.layout.file(name),
+                message="it is neither a message nor a file of the channel",
+                remedy="move it away; nothing reads it",
+            )
+        else:
+            claims.setdefault(claimed[0], []).append(name)
+    audited = {item.message.title for item in stored if item.message.status == markers.STATUS}
+    for marker, files in claims.items():
+        for extra in files[1:]:
+            yield Finding(
+                id="marker.unique",
+                path=channel.layout.file(extra),
+                message=f"{files[0]} claims {marker} too",
+                remedy="decide by hand whose it is, and remove the other",
+            )
+        if f"{markers.STATUS} {markers.task_of(marker)}" not in audited:
+            owner = markers.owner_of(marker, files)
+            yield Finding(
+                id="marker.audited",
+                path=channel.layout.file(files[0]),
+                message="its audit message is missing",
+                remedy=f"agent-chat claim {channel.name} {marker} --as {owner} completes the claim",
+            )
+
+
+def _check_temporaries(channel: Channel) -> Iterator[Finding]:
+    try:
+        stale = publication.stale_temporaries(channel.workspace, channel.layout)
+    except NotOrdinaryError:
+        return  # told already: the cache is no real folder
+    for path in stale:
+        yield Finding(
+            id="temporary.stale",
+            path=path,
+            message="its writer died more than an hour ago",
+            remedy=f"agent-chat doctor {channel.name} --fix removes it",
+        )

@@ -1,0 +1,70 @@
+"""What `doctor --fix` does: only what loses nothing.
+
+A message gets a new number by publishing it anew, with `was: N`, before the old file is removed; killed in between, the
+next run sees the new file and only removes the old one.
+"""
+
+from __future__ import annotations
+
+from agent_chat.operations.channels import ignore_by_default
+from agent_chat.storage import publication
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_chat.operations.doctor import Examined
+    from agent_chat.storage.channel import Channel, Mutation
+    from agent_chat.storage.message_store import Stored
+
+
+def mend(channel: Channel, examined: Examined) -> list[str]:
+    """Mends what can be mended in a channel; returns a line for each thing done.
+
+    What was examined is looked at once more under the lock: another process may have mended it meanwhile.
+    """
+    done: list[str] = []
+    with channel.mutation() as mutation:
+        if ignore_by_default(channel):
+            done.append("wrote .gitignore")
+        for path in publication.stale_temporaries(channel.workspace, channel.layout):
+            channel.workspace.files.remove(path)
+            done.append(f"removed {path}")
+        moving = plan_renumbering(examined.stored, examined.late)
+        present = mutation.numbers()
+        for stored in moving:
+            if stored.file in present:
+                done.append(_renumber(mutation, stored, examined.stored))
+    return done
+
+
+def plan_renumbering(stored: Sequence[Stored], late: Sequence[str]) -> list[Stored]:
+    """Returns the messages that need a new number, in order: of several under one number all but the first by file
+    name, then what lies unread below a cursor.
+    """
+    seen: set[int] = set()
+    moving: list[Stored] = []
+    for item in sorted(stored, key=lambda item: (item.message.seq, item.file)):
+        if item.message.seq in seen or item.file in late:
+            moving.append(item)
+        else:
+            seen.add(item.message.seq)
+    return moving
+
+
+def _renumber(mutation: Mutation, stored: Stored, every: Sequence[Stored]) -> str:
+    """Publishes a message under the next free number, unless that was done before, and removes the old file."""
+    old = stored.message.seq
+    moved = next((item for item in every if _is_moved(item, stored)), None)
+    if moved is None:
+        seq, file = mutation.publish(stored.message.replace(was=old))
+    else:
+        seq, file = moved.message.seq, moved.file
+    mutation.remove(stored.file)
+    return f"#{old} {stored.file} is now #{seq} {file}"
+
+
+def _is_moved(item: Stored, original: Stored) -> bool:
+    """Tells whether a message is another one under a new number."""
+    moved = item.message.replace(seq=original.message.seq, was=original.message.was)
+    return item.message.was == original.message.seq and moved == original.message
