@@ -90,7 +90,7 @@ def show(request: Request) -> Reply:
 def thread(request: Request) -> Reply:
     """Shows a message and what answers it."""
     channel = channel_of(request)
-    numbers = channel.messages.numbers(above=0)
+    numbers = channel.messages.numbers()
     root = messages.find(channel, numbers, request.text("seq"))
     page = reading.thread(channel, root, numbers, bounds_of(request), after=request.optional_integer("after") or 0)
     return page_reply(page, cursor=page.passed, nothing="nothing more in this thread")

@@ -61,7 +61,10 @@ def show_reply(reply: Reply, *, as_json: bool) -> None:
         if reply.warnings:
             data["warnings"] = list(reply.warnings)
         if reply.error is not None:
-            data["error"] = reply.error
+            from agent_chat.errors import ChatError
+
+            assert isinstance(reply.error, ChatError)
+            data["error"] = error_fields(reply.error)
         text = to_json(data) + "\n"
     else:
         text = reply.as_text()

@@ -102,7 +102,7 @@ def ignore_by_default(channel: Channel) -> bool:
 
 def overview(channel: Channel) -> Overview:
     """Returns what a list says of a channel; the last message is the last valid one among the highest ten."""
-    numbers = channel.messages.numbers(above=0)
+    numbers = channel.messages.numbers()
     last: Stored | None = None
     for tries, (seq, files) in enumerate(numbers.before(numbers.highest + 1)):
         last = newest(channel.messages.stored(seq, files))

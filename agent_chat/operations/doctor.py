@@ -90,11 +90,6 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
             message="the root cannot be written",
             remedy="set another root, or change its permissions",
         )
-    ignore = layout.root_ignore(workspace.root)
-    if not publication.exists(files, ignore):
-        yield Finding(
-            id="root.ignore", path=ignore, message="there is no .gitignore", remedy="agent-chat doctor --fix writes it"
-        )
     seen: dict[str, str] = {}
     for name in sorted(files.list_folder(workspace.root)):
         folder = layout.join(workspace.root, name)
@@ -117,6 +112,11 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
                 remedy="rename one of the folders",
             )
         seen[folded] = name
+    ignore = layout.root_ignore(workspace.root)
+    if seen and not publication.exists(files, ignore):
+        yield Finding(
+            id="root.ignore", path=ignore, message="there is no .gitignore", remedy="agent-chat doctor --fix writes it"
+        )
 
 
 def examine(channel: Channel, progress: Progress | None = None) -> Examined:

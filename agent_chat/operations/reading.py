@@ -69,7 +69,7 @@ def read_page(
     """
     cursor = channel.cursors.load(agent) if after is None else None
     start = max(after if after is not None else cursor.seq if cursor else 0, looked)
-    numbers = channel.messages.numbers(above=start)
+    numbers = channel.messages.numbers()
     late: tuple[list[str], int, bool] = ([], 0, False)
     if cursor is not None:
         late = channel.cursors.arrived(cursor, numbers, channel.messages)
@@ -136,7 +136,7 @@ def unread(channel: Channel, agent: str, *, limit: int | None = None) -> list[St
     """
     start = channel.cursors.seq(agent)
     found: list[Stored] = []
-    for stored in scan(channel, channel.messages.numbers(above=start), start):
+    for stored in scan(channel, channel.messages.numbers(), start):
         if stored.message.is_for(agent) and not stored.message.is_audit:
             found.append(stored)
             if limit is not None and len(found) >= limit:
@@ -152,7 +152,7 @@ def scan(channel: Channel, numbers: Numbers, after: int) -> Iterable[Stored]:
 
 def last(channel: Channel, count: int, bounds: Bounds) -> Page:
     """Returns the last messages of a channel, whoever they are for; older ones are left out when they do not fit."""
-    numbers = channel.messages.numbers(above=0)
+    numbers = channel.messages.numbers()
     found: list[Stored] = []
     size = 0
     start = numbers.highest
@@ -214,12 +214,12 @@ def search(
         text = names.normal_form("\n".join((message.title, message.sender, message.topic, message.body))).casefold()
         return all(needle in text for needle in needles)
 
-    return _fill(channel, channel.messages.numbers(above=0), after, wanted, bounds)
+    return _fill(channel, channel.messages.numbers(), after, wanted, bounds)
 
 
 def acknowledge(channel: Channel, agent: str, seq: int, *, reset: bool = False) -> tuple[int, int]:
     """Moves an agent's cursor to a number, back only with `reset`; returns where it is now and where it was."""
-    numbers = channel.messages.numbers(above=0)
+    numbers = channel.messages.numbers()
     if seq > numbers.highest:
         raise ChatError(
             "CURSOR_AHEAD",

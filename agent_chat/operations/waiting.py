@@ -95,7 +95,7 @@ class _Watch:
         assert parent is not None
         position = max(parent, self._position)
         store = self.channel.messages
-        for seq, files in store.numbers(above=position).after(position):
+        for seq, files in store.numbers().after(position):
             unit = store.load_unit(seq, files)
             if any(isinstance(item, Unfinished) for item in unit):
                 self._settled = False
@@ -148,7 +148,7 @@ def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, .
     again: tuple[Stored, ...] = ()
     if request.reply_to is not None:
         shown = {stored.file for stored in pages[0].stored}
-        numbers = request.channels[0].messages.numbers(above=request.reply_to)
+        numbers = request.channels[0].messages.numbers()
         again = tuple(
             stored
             for stored in reading.scan(request.channels[0], numbers, request.reply_to)

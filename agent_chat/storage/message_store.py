@@ -1,7 +1,8 @@
 """The messages of a channel as files: which numbers there are, in what order, and what each file holds.
 
 Readers take no lock. Numbers become visible in order, but one listing may show a newer file and miss an older one that
-was added meanwhile; so whoever sees a number above its cursor lists once more and goes no further than that number.
+was added meanwhile; so whoever goes through the numbers lists once more at the first that is missing, and goes no
+further than the highest of the first listing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from agent_chat.storage.filesystem import NotOrdinaryError, is_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Union
 
     from agent_chat.records.message import Message
@@ -69,19 +70,15 @@ class Numbers:
 
     A channel has thousands of files and a call concerns a few. Names of four digits sort as their numbers do, so most
     questions are comparisons of text; only wider numbers, and listings with odd names, are taken apart one by one.
-    `up_to` leaves out higher numbers. `odd` are the names that are none of a message.
+    `odd` are the names that are none of a message. `again` lists the channel once more: see `after`.
     """
 
-    def __init__(self, names: Iterable[str], *, up_to: int | None = None) -> None:
+    def __init__(self, names: Iterable[str], *, again: Callable[[], Iterable[str]] | None = None) -> None:
         self._narrow, self._wide, self.odd = _message_names(names)
-        if up_to is not None:
-            if up_to < 10_000:
-                bound = _bound(up_to)
-                self._narrow = [name for name in self._narrow if name < bound]
-            self._wide = {name: seq for name, seq in self._wide.items() if seq <= up_to}
         highest = int(max(self._narrow)[:4]) if self._narrow else 0
         self.highest = max(self._wide.values(), default=highest)
         self._known = {0: (0, 0)}
+        self._again = again
 
     def __len__(self) -> int:
         return len(self._narrow) + len(self._wide)
@@ -128,13 +125,37 @@ class Numbers:
         return sorted(self._between(seq - 1, seq))
 
     def after(self, seq: int) -> Iterator[tuple[int, list[str]]]:
-        """Yields the numbers above one with their file names, in order; names under one number are one unit."""
+        """Yields the numbers above one with their file names, in order; names under one number are one unit.
+
+        Writers make numbers visible in order, so where no number is missing nothing can be missing. At the first gap
+        the channel is listed once more: what was added below the highest number while we listed is there by now.
+        """
         window = _WINDOW
         while seq < self.highest:
             end = min(seq + window, self.highest)
-            yield from _units(self._between(seq, end))
-            seq = end
-            window *= 4
+            for number, files in _units(self._between(seq, end)):
+                if number > seq + 1 and self._again is not None:
+                    break
+                yield number, files
+                seq = number
+            else:
+                if seq < end and self._again is not None:
+                    self._list_again()
+                    continue
+                seq = end
+                window *= 4
+                continue
+            self._list_again()
+
+    def _list_again(self) -> None:
+        """Adds the names that the first listing missed, up to the highest number that it saw."""
+        assert self._again is not None
+        narrow, wide, _ = _message_names(self._again())
+        self._again = None
+        bound = _bound(min(self.highest, 9_999))
+        self._narrow = sorted({*self._narrow, *(name for name in narrow if name < bound)})
+        self._wide.update((name, seq) for name, seq in wide.items() if seq <= self.highest)
+        self._known = {0: (0, 0)}
 
     def before(self, seq: int) -> Iterator[tuple[int, list[str]]]:
         """Yields the numbers below one with their file names, the highest first."""
@@ -167,26 +188,32 @@ def _bound(seq: int) -> str:
 
 def _message_names(names: Iterable[str]) -> tuple[list[str], dict[str, int], list[str]]:
     """Splits names into those of messages with four digits, the wider ones with their numbers, and all others."""
-    digits: list[str] = []
-    odd: list[str] = []
-    for name in names:
-        (digits if "0" <= name < ":" else odd).append(name)
-    narrow = [name for name in digits if name[4:5] == "-"]
+    every = list(names)
+    narrow = [name for name in every if "0" <= name < ":"]
+    odd = [name for name in every if not "0" <= name < ":"]
     wide: dict[str, int] = {}
-    if len(narrow) < len(digits):
-        for name in digits:
-            if name[4:5] != "-":
-                seq = seq_of(name)
-                if seq is None:
-                    odd.append(name)
-                else:
-                    wide[name] = seq
+    heads = "".join([name[:5] for name in narrow])
     text = "\n".join(narrow) + "\n"
-    heads = "".join([name[:4] for name in narrow])
-    regular = text.count(".md\n") == len(narrow) and "(" not in text and _CONFLICT not in text and "0000-" not in text
-    if narrow and not (regular and heads.isascii() and heads.isdigit()):
-        odd += [name for name in narrow if seq_of(name) is None]
-        narrow = [name for name in narrow if seq_of(name) is not None]
+    regular = (
+        heads[4::5] == "-" * len(narrow)
+        and heads.isascii()
+        and heads.replace("-", "").isdigit()
+        and len(heads) == 5 * len(narrow) == len(heads.replace("-", "")) + len(narrow)
+        and text.count(".md\n") == len(narrow)
+        and "(" not in text
+        and _CONFLICT not in text
+        and "0000-" not in heads
+    )
+    if narrow and not regular:
+        digits, narrow = narrow, []
+        for name in digits:
+            seq = seq_of(name)
+            if seq is None:
+                odd.append(name)
+            elif name[4] == "-":
+                narrow.append(name)
+            else:
+                wide[name] = seq
     return narrow, wide, odd
 
 
@@ -209,30 +236,17 @@ class MessageStore:
         self._workspace = workspace
         self._layout = layout
 
-    def numbers(self, *, above: int | None = None) -> Numbers:
-        """Lists the channel. With `above`, lists once more when something lies above that number, and leaves out what
-        was not there at the first look: what is returned has no gap that a writer is about to fill.
-        """
-        files = self._workspace.files
-        folder = self._layout.folder
-        if above is None:
-            return Numbers(files.list_folder(folder))
-        changed = files.status(folder).st_mtime_ns
-        listed = Numbers(files.list_folder(folder))
-        if listed.highest <= above or self._is_settled(changed):
-            return listed
-        return Numbers(files.list_folder(folder), up_to=listed.highest)
+    def numbers(self) -> Numbers:
+        """Lists the channel; iterating in order lists it once more where a number is missing."""
+
+        def listed() -> list[str]:
+            return self._workspace.files.list_folder(self._layout.folder)
+
+        return Numbers(listed(), again=listed)
 
     def nothing(self) -> Numbers:
         """Returns the listing of a channel that could not be listed."""
         return Numbers(())
-
-    def _is_settled(self, changed: int) -> bool:
-        """Tells whether the folder had not changed for long when it was listed, and has not changed since."""
-        workspace = self._workspace
-        if workspace.clock.now() - changed / 1e9 <= SETTLING_SECONDS:
-            return False
-        return workspace.files.status(self._layout.folder).st_mtime_ns == changed
 
     def load(self, name: str, seq: int | None) -> Loaded:
         """Reads one file; a failing disk or a denied permission is an OSError, never "no message"."""
