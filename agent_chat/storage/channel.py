@@ -117,16 +117,23 @@ class Mutation:
         if numbers is None:
             numbers = self.numbers()
         cursors = [cursor.seq for cursor in self._channel.cursors.every().values() if cursor]
-        seq = max(numbers.highest_trace(), *cursors, 0) + 1
+        withdrawn = publication.taken_back(publication.cache_names(self._files, self._layout))
+        seq = max(numbers.highest_trace(), *cursors, *withdrawn, 0) + 1
         if seq > names.MAX_SEQ:
             raise ChatError(
                 "CHANNEL_DAMAGED", f"{self._channel.name} has no numbers left: the highest trace is {seq - 1}"
             )
+        for number in withdrawn:
+            if number <= numbers.highest:
+                # A later message is visible by now: that is trace enough.
+                self._files.remove(self._layout.taken_back(number))
         message = draft.replace(seq=seq)
         file_name = names.message_file_name(seq, message.sender, message.title)
         temporary = self._write_temporary(message_record.render(message))
         try:
-            publication.name_new(self._files, temporary, self._layout.file(file_name))
+            publication.name_new(
+                self._files, temporary, self._layout.file(file_name), aside=self._layout.taken_back(seq)
+            )
         except publication.NotTakenBackError as error:
             channel = self._channel
             raise ChatError(

@@ -12,6 +12,7 @@ LOCK = ".lock"
 CACHE = ".cache"
 CURSORS = ".cursors"
 TEMPORARY_PREFIX = "tmp-"
+TAKEN_BACK_PREFIX = "taken-back-"
 IGNORE_FILE = ".gitignore"
 # What a root under git does not track: what belongs to one machine, or is not yet decided.
 IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", "_sessions/")
@@ -42,6 +43,10 @@ class ChannelLayout:
     def temporary(self, token: str) -> str:
         """Returns the path of a temporary file; in the cache, so that the channel folder's times stay as they are."""
         return join(self.cache, TEMPORARY_PREFIX + token)
+
+    def taken_back(self, seq: int) -> str:
+        """Returns where a message goes whose publication failed half-way: a trace that its number was used."""
+        return join(self.cache, f"{TAKEN_BACK_PREFIX}{seq:04d}")
 
     def cursors_file(self, name: str) -> str:
         """Returns the path of a file among the cursors."""

@@ -33,11 +33,12 @@ def write_temporary(workspace: Workspace, places: ChannelLayout, data: bytes) ->
     return path
 
 
-def name_new(files: FileSystem, temporary: str, target: str) -> None:
+def name_new(files: FileSystem, temporary: str, target: str, *, aside: str | None = None) -> None:
     """Gives a temporary its final name, never replacing: by a link, else by a checked rename.
 
     The caller holds the lock that keeps others from that name. Fails with FileExistsError when it is taken. After any
-    failure neither the temporary nor the name is left; where even that fails, the failure is a `NotTakenBackError`.
+    failure neither the temporary nor the name is left; where even that fails, the failure is a `NotTakenBackError`. A
+    file that had its name already, and may have been seen, is moved `aside` rather than removed, if that is given.
     """
     try:
         try:
@@ -51,7 +52,7 @@ def name_new(files: FileSystem, temporary: str, target: str) -> None:
         folder = target.rpartition(layout.SEPARATOR)[0]
         files.sync_folder(folder)
     except OSError as error:
-        _take_back(files, temporary, target, error)
+        _take_back(files, temporary, target, aside, error)
         raise
 
 
@@ -68,11 +69,14 @@ class NotTakenBackError(Exception):
     """A publication failed half-way and could not be undone: whether it stays is not known."""
 
 
-def _take_back(files: FileSystem, temporary: str, target: str, cause: OSError) -> None:
+def _take_back(files: FileSystem, temporary: str, target: str, aside: str | None, cause: OSError) -> None:
     """Undoes a publication that failed half-way."""
     try:
         if _is_ours(files, temporary, target) and not isinstance(cause, FileExistsError):
-            files.remove(target)
+            if aside is None:
+                files.remove(target)
+            else:
+                files.replace(target, aside)
         if exists(files, temporary):
             files.remove(temporary)
     except OSError as error:
@@ -92,14 +96,25 @@ def _is_ours(files: FileSystem, temporary: str, target: str) -> bool:
     return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
 
 
-def stale_temporaries(workspace: Workspace, places: ChannelLayout) -> list[str]:
-    """Returns the paths of temporaries in a channel's cache that are older than an hour: their writers are dead."""
+def cache_names(files: FileSystem, places: ChannelLayout) -> list[str]:
+    """Returns the names in a channel's cache, none when there is no cache."""
     try:
-        names = workspace.files.list_folder(places.cache)
+        return files.list_folder(places.cache)
     except FileNotFoundError:
         return []
+
+
+def taken_back(names: list[str]) -> list[int]:
+    """Returns the numbers of messages that were taken back, by the names in a cache: they may have been seen."""
+    start = layout.TAKEN_BACK_PREFIX
+    digits = [name[len(start) :] for name in names if name.startswith(start)]
+    return [int(text) for text in digits if text.isascii() and text.isdigit() and len(text) <= 9]
+
+
+def stale_temporaries(workspace: Workspace, places: ChannelLayout) -> list[str]:
+    """Returns the paths of temporaries in a channel's cache that are older than an hour: their writers are dead."""
     found: list[str] = []
-    for name in names:
+    for name in cache_names(workspace.files, places):
         if not name.startswith(layout.TEMPORARY_PREFIX):
             continue
         path = layout.join(places.cache, name)
