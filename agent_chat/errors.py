@@ -73,7 +73,7 @@ CODES: dict[str, tuple[str, str, str]] = {
 class ChatError(Exception):
     """An error that a user can meet: a stable code, one line of what happened, and the next step.
 
-    `next` is a command that the caller can run, where there is one. `where` says which root and channel it is about;
+    `next` is a command that the caller can run, else what the table says to do. `where` says which root and channel it is about;
     with `details` it makes the extra fields of the JSON form.
     `near` is what was typed and the names it may have been meant as; the command line turns it into a suggestion.
     """
@@ -92,7 +92,7 @@ class ChatError(Exception):
         assert code in CODES, code
         self.code = code
         self.message = message
-        self.next = next
+        self.next = next or CODES[code][2]
         self.near = near
         self.details = {**(where or {}), **details}
 

@@ -75,8 +75,6 @@ def _request(argv: Sequence[str], environment: Mapping[str, str]) -> Request:
 
 def _workspace(request: Request) -> Workspace:
     """Opens the root: --root, else $AGENT_CHAT_ROOT, else ~/agent-chat; an empty value counts as unset."""
-    from os.path import expanduser
-
     from agent_chat.storage.workspace import Workspace
 
     named = request.environment.get("AGENT_CHAT_ROOT")
@@ -86,7 +84,17 @@ def _workspace(request: Request) -> Workspace:
         root, root_from = _recoded(named), "variable"
     else:
         root, root_from = DEFAULT_ROOT, "default"
-    return Workspace(_recoded(expanduser(root)), root_from=root_from)
+    return Workspace(_expanded(root), root_from=root_from)
+
+
+def _expanded(path: str) -> str:
+    """Returns a path with `~` or `~user` at its beginning replaced by that home folder."""
+    if not path.startswith("~"):
+        return path
+    from os.path import expanduser
+
+    end = min((path.find(sign) for sign in "/\\" if sign in path), default=len(path))
+    return _recoded(expanduser(path[:end])) + path[end:]
 
 
 def _handler(request: Request):  # type: ignore[no-untyped-def]

@@ -78,7 +78,7 @@ def kind_of_stream(stream: object) -> str:
 
 def absolute(path: str) -> str:
     """Returns a path as absolute and normal, from the current folder; links are not resolved."""
-    return os.path.normpath(os.path.join(os.getcwd(), path))
+    return os.path.normpath(path if os.path.isabs(path) else os.path.join(os.getcwd(), path))
 
 
 class FileSystem:
