@@ -189,4 +189,7 @@ def _recoded(text: str) -> str:
         return text
     from os import fsencode
 
-    return fsencode(text).decode("utf-8", "surrogateescape")
+    try:
+        return fsencode(text).decode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text  # no operating system passes such a word on; whoever checks it refuses it

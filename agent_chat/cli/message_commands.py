@@ -6,7 +6,7 @@ from agent_chat.cli import message_text
 from agent_chat.cli.acting import agent_text, bounds_of, channel_of, reader_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.output import safe_line
-from agent_chat.cli.page_reply import page_reply
+from agent_chat.cli.page_reply import late_line, page_reply
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading
 from agent_chat.records.message import to_json
@@ -37,7 +37,7 @@ def post(request: Request) -> Reply:
         if_seq=request.optional_integer("if_seq"),
     )
     posted = messages.post(channel, draft)
-    line = f"#{posted.seq} {channel.name}/{posted.file}" + (" (posted before)" if posted.repeated else "")
+    line = f"#{posted.seq} {channel.name}/{safe_line(posted.file)}" + (" (posted before)" if posted.repeated else "")
     return Reply(
         data={
             **channel.where(),
@@ -152,7 +152,7 @@ def inbox(request: Request) -> Reply:
     lines = [f"{e.channel}: {e.unread} unread from {', '.join(e.senders)}, oldest #{e.oldest}" for e in entries]
     return Reply(
         data={**request.workspace.where(), "channels": shown},
-        text="\n".join(lines) or f"nothing unread for {safe_line(agent)}",
+        text="\n".join(lines) or ("" if failures else f"nothing unread for {safe_line(agent)}"),
         warnings=tuple(f"{name}: {failure}" for name, failure in failures[1:]),
         error=failures[0][1] if failures else None,
     )
@@ -167,9 +167,17 @@ def ack(request: Request) -> Reply:
     if (target is None) == (reset is None):
         raise ChatError("USAGE", "give a number to move to, or --reset N", next="agent-chat ack --help")
     seq = reset if reset is not None else _number(channel, str(target))
-    now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None)
+    numbers = channel.messages.numbers()
+    late, count = ([], 0) if reset is not None else reading.late_below_cursor(channel, agent, numbers)
+    now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None, numbers=numbers, late=late)
     line = f"{agent} at #{now} in {channel.name} (was #{previous})"
-    return Reply(data={**channel.where(), "cursor": now, "previous": previous}, text=line, summary=line)
+    announced = late_line(channel.name, late, count)
+    return Reply(
+        data={**channel.where(), "cursor": now, "previous": previous},
+        text=line,
+        summary=line,
+        warnings=(announced,) if announced else (),
+    )
 
 
 def _number(channel: Channel, text: str) -> int:

@@ -23,7 +23,7 @@ SNIPPET_CHARACTERS = 200
 def short_time(created: str) -> str:
     """Returns a creation time without seconds and with Z for UTC, or as it is when it has another form."""
     if created[10:11] == "T" and created.endswith("+00:00"):
-        return f"{created[:10]} {created[11:16]}Z"
+        return safe_line(f"{created[:10]} {created[11:16]}Z")
     return safe_line(created)
 
 
@@ -40,7 +40,7 @@ def heading(stored: Stored, channel: str, *, by_file: bool = False) -> str:
         parts.append(f"topic {safe_line(message.topic)}")
     if message.refs:
         parts.append(safe_line(" ".join(message.refs)))
-    answer = stored.file if by_file else str(message.seq)
+    answer = safe_line(stored.file) if by_file else str(message.seq)
     parts.append(f"post {channel} --reply {answer}")
     return " | ".join(part for part in parts if part)
 

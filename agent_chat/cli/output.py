@@ -31,6 +31,8 @@ def _escapes() -> dict[int, str]:
 
 _ESCAPES = _escapes()
 _LINE_ESCAPES = {**_ESCAPES, 0x0A: "\\n"}
+# JSON escapes the rest by itself; these stand in its strings only, where any character may be escaped (RFC 8259, 7).
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _ESCAPES if code >= 0x7F}
 
 
 def safe_line(text: str) -> str:
@@ -76,11 +78,12 @@ def show_reply(reply: Reply, *, as_json: bool) -> None:
 
 
 def to_json(data: object) -> str:
-    """Returns one line of JSON; text that is no valid Unicode (odd file names) is shown escaped."""
+    """Returns one line of JSON that a terminal shows safely; what is no valid Unicode (odd file names) is escaped."""
     try:
-        return json_codec.encode(data)
+        text = json_codec.encode(data)
     except json_codec.JsonError:
-        return json_codec.encode(_valid(data))
+        text = json_codec.encode(_valid(data))
+    return text if text.isprintable() else text.translate(_JSON_ESCAPES)
 
 
 def _valid(value: object) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_chat.cli import message_text
 from agent_chat.cli.command import Reply
+from agent_chat.cli.output import safe_line
 from agent_chat.records.message import to_json
 
 TYPE_CHECKING = False
@@ -47,26 +48,24 @@ def page_warnings(page: Page) -> tuple[str, ...]:
     return tuple(found)
 
 
-def late_text(page: Page) -> str:
-    """Returns the announcement of messages that arrived below the cursor."""
-    if not page.late_count:
+def late_line(name: str, late: Sequence[str], count: int) -> str:
+    """Returns the announcement of messages that arrived below the cursor in a channel; "" when none did."""
+    if not count:
         return ""
-    name = page.channel.name
-    if not page.late:
-        return (
-            f"late: {page.late_count} messages arrived below the cursor; agent-chat read {name} --after 0 shows all\n"
-        )
-    shown = ", ".join(page.late[:LATE_NAMED])
-    more = page.late_count - LATE_NAMED
+    if not late:
+        return f"late: {count} messages arrived below the cursor; agent-chat read {name} --after 0 shows all"
+    shown = safe_line(", ".join(late[:LATE_NAMED]))
+    more = count - LATE_NAMED
     rest = f" and {more} more" if more > 0 else ""
-    return f"late: arrived below the cursor: {shown}{rest}; agent-chat show {name} FILE\n"
+    return f"late: arrived below the cursor: {shown}{rest}; agent-chat show {name} FILE"
 
 
 def page_text(page: Page, again: Sequence[Stored] = ()) -> str:
     """Returns a page as text."""
     name = page.channel.name
     more = f"more: {page.latest - page.passed} numbers follow; call again\n" if page.has_more and not page.held else ""
-    return late_text(page) + message_text.blocks((*again, *page.stored), name) + more
+    late = late_line(name, page.late, page.late_count)
+    return (late and late + "\n") + message_text.blocks((*again, *page.stored), name) + more
 
 
 def page_reply(
@@ -80,7 +79,8 @@ def page_reply(
     """Returns the reply of a command that shows one page."""
 
     def shown() -> str:
-        return (text or (lambda: page_text(page)))() or nothing
+        # What could not be looked at is not "nothing": the error or the warning stands alone then.
+        return (text or (lambda: page_text(page)))() or ("" if page.error or page.held else nothing)
 
     return Reply(
         data=page_fields(page, cursor),

@@ -125,6 +125,8 @@ def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
         "cursor": cursors[name] if single else cursors,
         "timed_out": True,
     }
+    if not single:
+        data["channels"] = list(cursors)
     what = f"no reply to #{asked.reply_to}" if asked.reply_to is not None else "nothing new"
     line = f"{what} for {safe_line(asked.agents[0])} in {where} within {asked.timeout:g} s; call again"
     return Reply(data=data, text=line, status=1, warnings=outcome.warnings)

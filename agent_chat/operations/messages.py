@@ -80,7 +80,7 @@ def plan_message(draft: Draft, sender: str, to: tuple[str, ...]) -> Message:
         _require_text("ref", ref, message_record.MAX_TITLE_BYTES)
         if not any(ref.startswith(kind) and len(ref) > len(kind) for kind in REF_KINDS):
             raise ChatError("MESSAGE_INVALID", f"{names.quoted(ref)} is no ref: path:FILE or commit:[REPO@]HASH")
-    return Message(
+    message = Message(
         seq=0,
         sender=sender,
         title=draft.title,
@@ -91,6 +91,10 @@ def plan_message(draft: Draft, sender: str, to: tuple[str, ...]) -> Message:
         refs=draft.refs,
         key=draft.key or "",
     )
+    header = len(message_record.render(message.replace(body="")))
+    if header > message_record.MAX_HEADER_BYTES:
+        raise ChatError("MESSAGE_TOO_LARGE", f"title, refs and recipients make a header of {header} bytes")
+    return message
 
 
 def plan_reply(message: Message, parent: Message, topic: str | None) -> Message:

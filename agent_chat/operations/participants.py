@@ -25,7 +25,7 @@ def known_as(channel: Channel, meta: ChannelMeta, name: str) -> str:
     if meta.closed:
         raise ChatError(
             "AGENT_UNKNOWN",
-            f"{names.quoted(name)} is not in {channel.name}, which is closed",
+            f"{names.quoted(name)} is not in {channel.name}, which is closed ({channel.workspace.describe()})",
             next=f"agent-chat join {channel.name} --as {name}",
             near=(name, meta.members + meta.humans),
             where=channel.where(),

@@ -217,9 +217,26 @@ def search(
     return _fill(channel, channel.messages.numbers(), after, wanted, bounds)
 
 
-def acknowledge(channel: Channel, agent: str, seq: int, *, reset: bool = False) -> tuple[int, int]:
-    """Moves an agent's cursor to a number, back only with `reset`; returns where it is now and where it was."""
-    numbers = channel.messages.numbers()
+def late_below_cursor(channel: Channel, agent: str, numbers: Numbers) -> tuple[list[str], int]:
+    """Returns the files that arrived below an agent's cursor unannounced, and how many they are."""
+    cursor = channel.cursors.load(agent)
+    return channel.cursors.arrived(cursor, numbers, channel.messages)[:2] if cursor is not None else ([], 0)
+
+
+def acknowledge(
+    channel: Channel,
+    agent: str,
+    seq: int,
+    *,
+    reset: bool = False,
+    numbers: Numbers | None = None,
+    late: Iterable[str] = (),
+) -> tuple[int, int]:
+    """Moves an agent's cursor to a number, back only with `reset`; returns where it is now and where it was.
+
+    `late` are the files that the caller announces, as `late_below_cursor` found them in `numbers`.
+    """
+    numbers = numbers or channel.messages.numbers()
     if seq > numbers.highest:
         raise ChatError(
             "CURSOR_AHEAD",
@@ -234,5 +251,5 @@ def acknowledge(channel: Channel, agent: str, seq: int, *, reset: bool = False) 
         if error.code != "CURSOR_INVALID" or not reset:
             raise
         previous = 0
-    now = channel.cursors.store(agent, seq, numbers, back=reset)
+    now = channel.cursors.store(agent, seq, numbers, late=late, back=reset)
     return now, previous

@@ -58,6 +58,7 @@ class _Watch:
         self.page: Page | None = None
         self._request = request
         self._position = 0
+        self._known = (0, 0)
         self._folder_time = -1
         self._settled = False
 
@@ -79,23 +80,33 @@ class _Watch:
         return self._has_reply() if self._request.reply_to is not None else self._look()
 
     def _look(self) -> bool:
-        page = reading.read_page(
-            self.channel, self.agent, self._request.bounds, after=self._request.after, looked=self._position
-        )
+        page = self._read_page()
+        if page.numbers.known_at(self._position) != self._known:
+            # A merge or a hand put a file where we had looked before.
+            self._position = 0
+            page = self._read_page()
         if page.held:
             self._settled = False
         if self._position == 0:
             self.page = page
         self._position = page.passed
+        self._known = page.numbers.known_at(page.passed)
         return page.wakes
+
+    def _read_page(self) -> Page:
+        request = self._request
+        return reading.read_page(
+            self.channel, self.agent, request.bounds, after=request.after, looked=self._position
+        )
 
     def _has_reply(self) -> bool:
         """Looks for an answer to the message that is waited on, at or below the cursor too."""
         parent = self._request.reply_to
         assert parent is not None
-        position = max(parent, self._position)
         store = self.channel.messages
-        for seq, files in store.numbers().after(position):
+        numbers = store.numbers()
+        position = max(parent, self._position if numbers.known_at(self._position) == self._known else 0)
+        for seq, files in numbers.after(position):
             unit = store.load_unit(seq, files)
             if any(isinstance(item, Unfinished) for item in unit):
                 self._settled = False
@@ -104,6 +115,7 @@ class _Watch:
                 return True
             position = seq
         self._position = position
+        self._known = numbers.known_at(position)
         return False
 
 

@@ -49,9 +49,9 @@ def parse(data: bytes) -> ChannelMeta:
     except ValueError as error:
         raise MetaError(str(error)) from error
     version = fields.get("schema_version")
-    if isinstance(version, int) and not isinstance(version, bool) and version > SCHEMA_VERSION:
+    if type(version) is int and version > SCHEMA_VERSION:
         raise LaterVersionError(f"schema_version {version} is later than {SCHEMA_VERSION}")
-    if version is not None and version != SCHEMA_VERSION:
+    if version is not None and (type(version) is not int or version != SCHEMA_VERSION):
         raise MetaError(f"schema_version {version!r} is unknown")
     unknown = [key for key in fields if key not in _KNOWN]
     if unknown and version is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES = 1 << 20
 MAX_TITLE_BYTES = 1 << 16
+MAX_HEADER_BYTES = 1 << 19  # half of what is read, so that what is added on the way (number, time, topic) fits
 MAX_FILE_BYTES = 4 << 20
 # Statuses of audit messages: written by commands about what they did, refused in `post`, waking nobody.
 AUDIT_PREFIXES = ("task.", "lease.", "path.", "state.", "event.", "marker.", "lock.", "claim.", "access.", "retention.")

@@ -1,8 +1,9 @@
 """Cursors: the last number that each agent has read, replaced as a whole and never moved back by itself.
 
-A cursor file has, a line each: the number; how many messages lay at or below it when it was written; a sum over their
-names; then the files that arrived below it later on and were announced by name. The second and third line tell such
-arrivals; a file with the number alone (as agent-chat-plugin writes it) is a whole cursor too.
+A cursor file has, a line each: the number; how many messages lay at or below it when the channel was listed; a sum over
+their names; how many milliseconds before the file was written that was; then the files that arrived below it later on
+and were announced by name. The second to fourth line tell such arrivals; a file with the number alone (as
+agent-chat-plugin writes it) is a whole cursor too.
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ LOCK_SECONDS = 10.0
 
 
 class Cursor(Value):
-    """A stored cursor. `count` and `names_sum` are None where the file does not have them; `written_at` is seconds.
+    """A stored cursor. `count` and `names_sum` are None where the file does not have them.
 
+    The channel was listed `listed_before` milliseconds before `written_at`, which is in seconds of the file system.
     `late` are the files that arrived below the cursor and were announced; they wait for a new number.
     """
 
     seq: int
     count: int | None = None
     names_sum: int | None = None
+    listed_before: int = 0
     late: tuple[str, ...] = ()
     written_at: float = 0.0
 
@@ -51,13 +54,14 @@ def parse(data: bytes) -> Cursor:
         raise CursorError("the cursor file holds no number")
     count = _number(lines[1].strip(), 10) if len(lines) > 1 else None
     names_sum = _number(lines[2].strip(), 16) if len(lines) > 2 else None
-    late = tuple(line.decode("utf-8", "surrogateescape") for line in lines[3:] if line)
-    return Cursor(seq=seq, count=count, names_sum=names_sum, late=late)
+    listed_before = _number(lines[3].strip(), 10) if len(lines) > 3 else None
+    late = tuple(line.decode("utf-8", "surrogateescape") for line in lines[4:] if line)
+    return Cursor(seq=seq, count=count, names_sum=names_sum, listed_before=listed_before or 0, late=late)
 
 
-def render(seq: int, known: tuple[int, int], late: Iterable[str] = ()) -> bytes:
+def render(seq: int, known: tuple[int, int], listed_before: int, late: Iterable[str] = ()) -> bytes:
     """Returns the bytes of a cursor file; `known` is what `Numbers.known_at(seq)` says."""
-    lines = [str(seq), str(known[0]), f"{known[1]:08x}", *late, ""]
+    lines = [str(seq), str(known[0]), f"{known[1]:08x}", str(listed_before), *late, ""]
     return "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
@@ -136,7 +140,8 @@ class CursorStore:
         known = numbers.known_at(cursor.seq)
         if known == (cursor.count, cursor.names_sum):
             return [], 0, False
-        late = sorted(messages.changed_since(numbers.names_up_to(cursor.seq), cursor.written_at))
+        instant = cursor.written_at - cursor.listed_before / 1000
+        late = sorted(messages.changed_since(numbers.names_up_to(cursor.seq), instant))
         return late, max(len(late), known[0] - cursor.count), True
 
     def store(self, agent: str, seq: int, numbers: Numbers, *, late: Iterable[str] = (), back: bool = False) -> int:
@@ -157,10 +162,15 @@ class CursorStore:
             known_late = [name for name in (there.late if there else ()) if name in numbers]
             known_late += [name for name in late if name not in known_late]
             # Synced before it takes the name: after a power loss a cursor is the old or the new one, never torn.
-            temporary = publication.write_temporary(
-                self._workspace, self._layout, render(seq, numbers.known_at(seq), known_late)
-            )
+            data = render(seq, numbers.known_at(seq), self._listed_before(numbers), known_late)
+            temporary = publication.write_temporary(self._workspace, self._layout, data)
             publication.replace(files, temporary, self._layout.cursor(agent))
             return seq
         finally:
             lock.release()
+
+    def _listed_before(self, numbers: Numbers) -> int:
+        """Returns how many milliseconds ago a listing began, rounded up; at most ten digits."""
+        if numbers.listed_at is None:
+            return 0
+        return min(int((self._workspace.clock.monotonic() - numbers.listed_at) * 1000) + 1, MAX_SEQ)

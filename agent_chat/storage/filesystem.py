@@ -133,7 +133,9 @@ class FileSystem:
 
     def list_folder(self, path: str) -> list[str]:
         """Returns the names in a folder, in no order; a name that is no UTF-8 holds surrogate escapes."""
-        names = os.listdir(self._checked(path))
+        if path not in self._trusted:
+            self._trust(path)
+        names = os.listdir(_native(path))
         if names and isinstance(names[0], bytes):
             return [name.decode("utf-8", "surrogateescape") for name in names if isinstance(name, bytes)]
         return [name for name in names if isinstance(name, str)] if not _NATIVE_IS_UTF8 else names  # type: ignore[return-value]
@@ -165,7 +167,10 @@ class FileSystem:
 
     def read_named(self, path: str, limit: int) -> bytes:
         """Returns the bytes of a file that the user named, anywhere, pipes included; at most `limit` + 1."""
-        descriptor = os.open(_native(path), os.O_RDONLY | _FLAGS)
+        try:
+            descriptor = os.open(_native(path), os.O_RDONLY | _FLAGS)
+        except ValueError as error:  # a NUL, or text that no file name can hold
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path) from error
         try:
             if stat.S_ISDIR(os.fstat(descriptor).st_mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -177,7 +182,7 @@ class FileSystem:
 
     def make_root(self) -> None:
         """Makes the root and its parents, private to the user, where they are missing."""
-        if not os.path.isdir(_native(self.root)):
+        if not os.path.lexists(_native(self.root)):
             os.makedirs(_native(self.root), mode=0o700, exist_ok=True)
             parent = os.path.dirname(self.root)
             _sync_folder(_native(parent))

@@ -70,13 +70,21 @@ class Numbers:
 
     A channel has thousands of files and a call concerns a few. Names of four digits sort as their numbers do, so most
     questions are comparisons of text; only wider numbers, and listings with odd names, are taken apart one by one.
-    `odd` are the names that are none of a message. `again` lists the channel once more: see `after`.
+    `odd` are the names that are none of a message. `again` lists the channel once more: see `after`. `listed_at` is
+    when the listing began, in seconds of the monotonic clock.
     """
 
-    def __init__(self, names: Iterable[str], *, again: Callable[[], Iterable[str]] | None = None) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        *,
+        again: Callable[[], Iterable[str]] | None = None,
+        listed_at: float | None = None,
+    ) -> None:
+        self.listed_at = listed_at
         self._narrow, self._wide, self.odd = _message_names(names)
         highest = int(max(self._narrow)[:4]) if self._narrow else 0
-        self.highest = max(self._wide.values(), default=highest)
+        self.highest = max(highest, *self._wide.values()) if self._wide else highest
         self._known = {0: (0, 0)}
         self._again = again
 
@@ -140,21 +148,24 @@ class Numbers:
                 seq = number
             else:
                 if seq < end and self._again is not None:
-                    self._list_again()
+                    self._list_again(seq)
                     continue
                 seq = end
                 window *= 4
                 continue
-            self._list_again()
+            self._list_again(seq)
 
-    def _list_again(self) -> None:
-        """Adds the names that the first listing missed, up to the highest number that it saw."""
+    def _list_again(self, above: int) -> None:
+        """Adds the names that the first listing missed above a number, up to the highest number that it saw.
+
+        What came at or below that number meanwhile stays unknown: it was not shown, so the next call must find it new.
+        """
         assert self._again is not None
         narrow, wide, _ = _message_names(self._again())
         self._again = None
-        bound = _bound(min(self.highest, 9_999))
-        self._narrow = sorted({*self._narrow, *(name for name in narrow if name < bound)})
-        self._wide.update((name, seq) for name, seq in wide.items() if seq <= self.highest)
+        start, end = _bound(min(above, 9_999)), _bound(min(self.highest, 9_999))
+        self._narrow = sorted({*self._narrow, *(name for name in narrow if start < name < end)})
+        self._wide.update((name, seq) for name, seq in wide.items() if above < seq <= self.highest)
         self._known = {0: (0, 0)}
 
     def before(self, seq: int) -> Iterator[tuple[int, list[str]]]:
@@ -199,7 +210,7 @@ def _message_names(names: Iterable[str]) -> tuple[list[str], dict[str, int], lis
         and heads.isascii()
         and heads.replace("-", "").isdigit()
         and len(heads) == 5 * len(narrow) == len(heads.replace("-", "")) + len(narrow)
-        and text.count(".md\n") == len(narrow)
+        and text.count(".md\n") == text.count("\n") == len(narrow)
         and "(" not in text
         and _CONFLICT not in text
         and "0000-" not in heads
@@ -242,7 +253,8 @@ class MessageStore:
         def listed() -> list[str]:
             return self._workspace.files.list_folder(self._layout.folder)
 
-        return Numbers(listed(), again=listed)
+        began = self._workspace.clock.monotonic()
+        return Numbers(listed(), again=listed, listed_at=began)
 
     def nothing(self) -> Numbers:
         """Returns the listing of a channel that could not be listed."""

@@ -1,0 +1,165 @@
+"""The loops: each interrupts an operation in every way of one kind, until it completes undisturbed."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import itertools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agent_chat.errors import CODES
+from tests.crash.checks import Trial
+from tests.support import tally
+from tests.support.disks import ALL_SUBSETS_UP_TO, crash_points
+from tests.support.recording import AFTER, BEFORE, PRINT, WHENS, FailingFileSystem, KillingFileSystem
+from tests.support.staging import Stage
+from tests.support.views import temporaries, view_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.crash.rows import Row
+    from tests.support.disks import Disk
+    from tests.support.staging import Answer
+
+CODES_OF_DISKS = (errno.EIO, errno.ENOSPC, errno.EACCES)
+_UNDONE = ("MESSAGE_PUBLICATION_UNKNOWN", "OUTPUT_FAILED")  # codes that do not say that nothing was done
+
+
+class Left(NamedTuple):
+    """What an interrupted call left: where it was interrupted, the disk, and what it had shown."""
+
+    where: str
+    disk: Disk
+    shown: str
+
+
+def trial_of(row: Row, folder: Path) -> Trial:
+    """Sets up a row in a folder of the test's own."""
+    return Trial(row, Stage(str(folder / "root")))
+
+
+def kills(trial: Trial, start: Callable[[], object]) -> Iterator[Left]:
+    """Kills the row's call before, in and after each of its primitives."""
+    for n in itertools.count(1):
+        for when in WHENS:
+            start()
+            answer = trial.stage.call(
+                *trial.row.argv, files=functools.partial(KillingFileSystem, n=n, when=when)
+            )
+            if answer.files.killed is not None:
+                yield Left(f"killed {when} {n}: {answer.files.killed}", trial.stage.disk(), answer.out)
+            elif when == BEFORE:
+                return
+
+
+def power_losses(trial: Trial, *, limit: int = ALL_SUBSETS_UP_TO) -> Iterator[Left]:
+    """Yields what a power loss at each moment of the row's call may leave."""
+    for point in crash_points(trial.before, trial.undisturbed.files.log, trial.stage.root, limit=limit):
+        for disk in point.lost:
+            yield Left(f"power lost {point.where}", disk, point.shown)
+
+
+def check_kills(trial: Trial) -> list[str]:
+    """Checks every state that a kill leaves."""
+    found: list[str] = []
+    for left in kills(trial, trial.start):
+        tally.count("kill states")
+        found += [f"{trial.row.name}, {left.where}: {text}" for text in trial.faults(left.disk, left.shown, kill=True)]
+    return found
+
+
+def check_power_losses(trial: Trial, *, limit: int = ALL_SUBSETS_UP_TO) -> list[str]:
+    """Checks every state that a power loss leaves."""
+    found: list[str] = []
+    for left in power_losses(trial, limit=limit):
+        tally.count("power-loss states")
+        found += [f"{trial.row.name}, {left.where}: {text}" for text in trial.faults(left.disk, left.shown, kill=False)]
+    return found
+
+
+def check_kills_of_the_repeat(trial: Trial, *, at_most: int) -> list[str]:
+    """Kills the call that comes after an interrupted one, too; from each different state, up to a number of them."""
+    found: list[str] = []
+    first: dict[object, Left] = {}
+    for left in itertools.chain(kills(trial, trial.start), power_losses(trial)):
+        first.setdefault((left.disk.key, left.shown), left)
+    for left in list(first.values())[:at_most]:
+        for again in kills(trial, functools.partial(trial.stage.put, left.disk)):
+            tally.count("states of a second kill")
+            faults = trial.faults(again.disk, _shown_together(left, again), kill=True)
+            found += [f"{trial.row.name}, {left.where}, then {again.where}: {text}" for text in faults]
+    return found
+
+
+def _shown_together(one: Left, other: Left) -> str:
+    """What was shown by two calls: the later whole reply, which starts where the cursor was."""
+    return other.shown if other.shown.endswith("\n") else one.shown
+
+
+def check_errors(
+    trial: Trial, codes: tuple[int, ...] = CODES_OF_DISKS, *, for_good: bool = False, every: bool = True
+) -> list[str]:
+    """Lets each primitive of the row's call fail with each errno; with `for_good`, every change after it too."""
+    found: list[str] = []
+    for n in itertools.count(1):
+        failed = False
+        for code in codes:
+            trial.start()
+            answer = trial.stage.call(
+                *trial.row.argv, files=functools.partial(FailingFileSystem, n=n, code=code, for_good=for_good)
+            )
+            if not answer.files.failed:
+                break
+            failed = True
+            tally.count("error points")
+            where = f"{trial.row.name}, {errno.errorcode[code]} at {n}: {answer.files.failed[0]}"
+            found += [f"{where}: {text}" for text in _faults_of_error(trial, answer)]
+        if not failed:
+            return found
+    raise AssertionError("never comes here")
+
+
+def _faults_of_error(trial: Trial, answer: Answer) -> list[str]:
+    """Returns what is wrong with a call whose disk failed: with its answer, and with what it left."""
+    disk = trial.stage.disk()
+    view = view_of(disk)
+    found = faults_of_answer(answer, trial.undisturbed)
+    absorbed = answer.status == trial.undisturbed.status and _without_warnings(answer) == trial.undisturbed.data
+    if not any(step.name == "remove" for step in answer.files.failed):
+        before = set(temporaries(trial.before))
+        found += [f"left behind: {path}" for path in temporaries(disk) if path not in before]
+    if trial.row.keeps_messages and not absorbed and answer.code not in _UNDONE:
+        messages = {name: channel.messages for name, channel in view.channels.items() if channel.messages}
+        were = {name: channel.messages for name, channel in trial.old.channels.items() if channel.messages}
+        if messages != were:
+            found.append(f"published, though it says {answer.code}")
+    shown = answer.out if absorbed or "messages" in answer.data else ""
+    return found + trial.faults(disk, shown, kill=True)
+
+
+def _without_warnings(answer: Answer) -> dict[str, Any]:
+    return {key: value for key, value in answer.data.items() if key != "warnings"}
+
+
+def faults_of_answer(answer: Answer, healthy: Answer) -> list[str]:
+    """Returns what is wrong with the answer of a call whose disk failed.
+
+    It is an error with a stable code, or the very answer of a healthy disk, where the failure did not matter.
+    """
+    text = answer.out + answer.err
+    if "Traceback" in text or answer.status not in (0, 1, 2):
+        return [f"it ends with {answer.status}: {text}"]
+    if answer.status == 2:
+        return [] if answer.code in CODES else [f"it fails without a code: {text}"]
+    if answer.status == healthy.status and answer.out == healthy.out:
+        return []
+    if "findings" in answer.data and answer.status == 1 and answer.data["findings"]:
+        return []  # the doctor names what cannot be read
+    if answer.status == healthy.status and _without_warnings(answer) == healthy.data and "warnings" in answer.data:
+        return []  # what failed was no part of what was asked, and is said all the same
+    return [f"a failing disk is answered with {answer.status}: {text}"]
+
+
+__all__ = ["AFTER", "PRINT", "check_errors", "check_kills", "check_kills_of_the_repeat", "check_power_losses"]

@@ -1,0 +1,204 @@
+"""The table of what is crashed: a row for each way in which a command changes files. A new command adds rows here.
+
+A row says how its root comes about, what is called, and what may be seen between the old state and the new one.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Callable, NamedTuple
+
+from agent_chat.cli.commands import COMMANDS
+from agent_chat.cli.parser import parse
+from tests.support.cli import message_file
+from tests.support.workspaces import START
+
+if TYPE_CHECKING:
+    from tests.support.staging import Stage
+    from tests.support.views import RootView
+
+HOUR = 3600.0
+TEXT = "A sentence that a torn file would break in the middle.\n" * 6
+
+
+def _is_no_state(view: RootView, old: RootView, new: RootView) -> bool:
+    return False
+
+
+class Row(NamedTuple):
+    """One operation as it is typed.
+
+    `between(view, old, new)` tells whether a state that is neither old nor new may be seen. `settles`: calling again
+    after a crash leads where the undisturbed call leads, however often. `durable`: what was reported outlives a power
+    loss. `keeps_messages`: a call that fails publishes nothing. `refusals` are the codes of calling again when it was
+    done already. `reader` is the agent that is shown messages. `quick` rows are looked at in the fast lane.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    prepare: Callable[[Stage], None]
+    between: Callable[[RootView, RootView, RootView], bool] = _is_no_state
+    settles: bool = True
+    durable: bool = True
+    keeps_messages: bool = True
+    refusals: tuple[str, ...] = ()
+    reader: str = ""
+    other: str = "dave"
+    quick: bool = False
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The path of the command in the table of commands."""
+        return parse(self.argv, COMMANDS).command.path
+
+
+def nothing(stage: Stage) -> None:
+    """Leaves the root out altogether."""
+
+
+def another_channel(stage: Stage) -> None:
+    """Makes a root with a channel of another name."""
+    stage.must("init", "ops")
+
+
+def empty_channel(stage: Stage) -> None:
+    """Makes a channel without messages."""
+    stage.must("init", "dev", "--topic", "what is built")
+
+
+def closed_channel(stage: Stage) -> None:
+    """Makes a channel that knows alice and bob."""
+    stage.must("init", "dev", "--members", "alice,bob")
+
+
+def conversation(stage: Stage) -> None:
+    """Makes a channel with three messages, one of them bob's own."""
+    empty_channel(stage)
+    for sender, title in (("alice", "First"), ("bob", "Second"), ("alice", "Third")):
+        stage.must("post", "dev", "--from", sender, "--title", title, "--body", TEXT)
+
+
+def half_read(stage: Stage) -> None:
+    """Adds bob's cursor at the second message."""
+    conversation(stage)
+    stage.must("ack", "dev", "2", "--as", "bob")
+
+
+def all_read(stage: Stage) -> None:
+    """Adds bob's cursor at the last message."""
+    conversation(stage)
+    stage.must("read", "dev", "--as", "bob")
+
+
+def keyed(stage: Stage) -> None:
+    """Adds the message that the row with a repeated key posts again."""
+    conversation(stage)
+    stage.must(*KEYED)
+
+
+def late_arrival(stage: Stage) -> None:
+    """Adds, below bob's cursor and after it was stored, a message that came from elsewhere; and one above it."""
+    all_read(stage)
+    plant(stage, "0002-carol-late.md", message_file(2, "carol", "Late", TEXT), at=START + 60)
+    plant(stage, "0004-carol-new.md", message_file(4, "carol", "New", TEXT), at=START + 60)
+
+
+def late_unique(stage: Stage) -> None:
+    """Leaves a gap below bob's cursor, into which a message comes later on."""
+    empty_channel(stage)
+    for seq in (1, 3):
+        plant(stage, f"{seq:04d}-alice-m.md", message_file(seq, "alice", f"M{seq}", TEXT), at=START - HOUR)
+    stage.must("read", "dev", "--as", "bob")
+    plant(stage, "0002-carol-late.md", message_file(2, "carol", "Late", TEXT), at=START + 60)
+
+
+def duplicates(stage: Stage) -> None:
+    """Has two messages under one number, as a git merge leaves them."""
+    conversation(stage)
+    plant(stage, "0003-carol-other.md", message_file(3, "carol", "Other", TEXT), at=START - HOUR)
+
+
+def stale_temporary(stage: Stage) -> None:
+    """Has a temporary whose writer died two hours ago."""
+    conversation(stage)
+    plant(stage, os.path.join(".cache", "tmp-dead"), b"half of a mess", at=START - 2 * HOUR)
+
+
+def marker(stage: Stage) -> None:
+    """Has a marker that can be claimed."""
+    conversation(stage)
+    plant(stage, "task-12.md", b"what is to be done\n", at=START - HOUR)
+
+
+def plant(stage: Stage, name: str, data: bytes, *, at: float) -> None:
+    """Writes a file into the channel as another program would."""
+    path = os.path.join(stage.root, "dev", name)
+    with open(path, "wb") as stream:
+        stream.write(data)
+    os.utime(path, (at, at))
+
+
+def _only_the_list_of_ignored_files(view: RootView, old: RootView, new: RootView) -> bool:
+    """Making the first channel of a root writes .gitignore before the channel is there."""
+    return view == old._replace(ignores=True)
+
+
+def _renamed_but_not_announced(view: RootView, old: RootView, new: RootView) -> bool:
+    """A claim whose audit message is missing is completed by its owner's next call."""
+    channel = old.channels["dev"]
+    claimed = channel._replace(others=new.channels["dev"].others)
+    return view == old._replace(channels={**old.channels, "dev": claimed})
+
+
+def _under_both_numbers(view: RootView, old: RootView, new: RootView) -> bool:
+    """A message gets its new number before it loses the old one."""
+    both = {**old.channels["dev"].messages, **new.channels["dev"].messages}
+    return view == old._replace(channels={**old.channels, "dev": old.channels["dev"]._replace(messages=both)})
+
+
+def _read_in_part(view: RootView, old: RootView, new: RootView) -> bool:
+    """A reader's cursor stops before what could not be read."""
+    channel = view.channels["dev"]
+    between = old.channels["dev"].cursors.get("bob.txt", (0, ()))[0] < channel.cursors.get("bob.txt", (0, ()))[0]
+    return between and view == new._replace(channels={"dev": new.channels["dev"]._replace(cursors=channel.cursors)})
+
+
+POST = ("post", "dev", "--from", "alice", "--title", "Hello", "--body", TEXT)
+KEYED = (*POST, "--key", "k-1")
+INIT = ("init", "dev", "--members", "alice,bob,dave", "--topic", "what is built")
+FIX = ("doctor", "dev", "--fix")
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "init, first in a root",
+        INIT,
+        nothing,
+        between=_only_the_list_of_ignored_files,
+        refusals=("CHANNEL_EXISTS",),
+        quick=True,
+    ),
+    Row("init, second in a root", INIT, another_channel, refusals=("CHANNEL_EXISTS",)),
+    Row("join", ("join", "dev", "--as", "carol", "--role", "subordinate"), closed_channel, other="alice"),
+    Row("leave", ("leave", "dev", "--as", "bob"), closed_channel, refusals=("AGENT_UNKNOWN",), other="alice"),
+    Row("post, first in a channel", POST, empty_channel, settles=False, quick=True),
+    Row("post, a reply", (*POST, "--reply", "2"), conversation, settles=False),
+    Row("post, with a key", KEYED, conversation),
+    Row("post, with a key that was used", KEYED, keyed),
+    Row("read, first time", ("read", "dev", "--as", "bob"), conversation, between=_read_in_part, durable=False, reader="bob", quick=True),
+    Row("read, from a cursor", ("read", "dev", "--as", "bob"), half_read, between=_read_in_part, durable=False, reader="bob"),
+    Row("read, with late arrivals", ("read", "dev", "--as", "bob"), late_arrival, between=_read_in_part, durable=False, reader="bob"),
+    Row("wait, one there", ("wait", "dev", "--as", "bob", "--timeout", "0"), half_read, between=_read_in_part, durable=False, reader="bob"),
+    Row("ack", ("ack", "dev", "2", "--as", "bob"), conversation, durable=False, quick=True),
+    Row("ack, back", ("ack", "dev", "--reset", "1", "--as", "bob"), all_read, durable=False),
+    Row(
+        "claim",
+        ("claim", "dev", "task-12.md", "--as", "alice"),
+        marker,
+        between=_renamed_but_not_announced,
+        refusals=("MARKER_CLAIMED",),
+        quick=True,
+    ),
+    Row("doctor, duplicate", FIX, duplicates, between=_under_both_numbers, keeps_messages=False),
+    Row("doctor, late", FIX, late_unique, between=_under_both_numbers, keeps_messages=False),
+    Row("doctor, stale temporary", FIX, stale_temporary),
+)

@@ -1,0 +1,51 @@
+"""docs/format.md has the invariants that the doctor checks, no more and no fewer, and names keys and files as they are."""
+
+from __future__ import annotations
+
+import re
+
+from agent_chat import names
+from agent_chat.operations.doctor import INVARIANTS
+from agent_chat.records import message as message_record
+from agent_chat.storage import layout
+from tests.support import schemas
+from tests.tidy import tree
+
+PAGE = "docs/format.md"
+SEEN = re.compile(r"(?m)^\| `([a-z]+\.[a-z]+)` \| (error|warning) \|")
+UNSEEN = re.compile(r"(?m)^\| `([a-z]+\.[a-z]+)` \| (?!error|warning)")
+KEY = re.compile(r"(?m)^\| ((?:`\w+`(?:, )?)+) \|")
+
+
+def test_the_invariants_are_those_of_the_doctor() -> None:
+    listed = SEEN.findall(tree.text_of(PAGE))
+    assert dict(listed) == {id: severity for id, (severity, _) in INVARIANTS.items()}
+    assert len(listed) == len(INVARIANTS)
+
+
+def test_what_cannot_be_seen_has_ids_of_its_own() -> None:
+    unseen = UNSEEN.findall(tree.text_of(PAGE))
+    assert len(unseen) > 3
+    assert not {*unseen} & {*INVARIANTS}
+
+
+def test_the_keys_of_a_message_are_there_in_their_order() -> None:
+    keys = [key for cell in KEY.findall(tree.text_of(PAGE)) for key in re.findall(r"`(\w+)`", cell)]
+    assert keys == list(schemas.schemas()["message-header"]["properties"])
+
+
+def test_what_git_leaves_alone_and_the_audit_statuses_are_told() -> None:
+    text = tree.text_of(PAGE)
+    for word in (*layout.IGNORED, *message_record.AUDIT_PREFIXES, *layout.OURS, *layout.OF_THE_OTHER_PROGRAM):
+        assert f"`{word}" in text, word
+
+
+def test_its_numbers_are_those_of_the_code() -> None:
+    text = " ".join(tree.text_of(PAGE).split())
+    assert f"at most {names.MAX_FILE_NAME_BYTES} bytes" in text
+    assert f"at most {names.MAX_NAME_BYTES} bytes in NFC" in text
+    assert f"at most {names.SLUG_CHARACTERS} characters" in text
+    assert f"at most {message_record.MAX_TITLE_BYTES:,} bytes" in text
+    assert f"at most {names.MAX_SEQ:,}" in text
+    assert f"more than {message_record.MAX_FILE_BYTES >> 20} MiB is not read" in text
+    assert f"at most {message_record.MAX_BODY_BYTES >> 20} MiB of it" in text

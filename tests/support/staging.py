@@ -1,0 +1,124 @@
+"""A stage: one root on which command lines run in this process, watched or disturbed at each primitive.
+
+A call's standard output is one of its primitives. Calls on several threads each have their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from agent_chat.cli.main import main
+from tests.support.disks import Disk
+from tests.support.recording import Killed, RecordingFileSystem
+from tests.support.workspaces import START, FakeClock, make_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_chat.storage.workspace import Clock
+
+FilesMaker = Callable[[str, "Clock"], RecordingFileSystem]
+
+
+class Answer(NamedTuple):
+    """How a call ended: its status (None: it was killed), what it wrote, its file system and its clock."""
+
+    status: int | None
+    out: str
+    err: str
+    files: Any
+    slept: float
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The JSON document that was shown; empty when none was shown whole."""
+        return whole_document(self.out)
+
+    @property
+    def code(self) -> str:
+        """The code of the error that was shown, empty without one."""
+        error = self.data.get("error")
+        if isinstance(error, dict):
+            return str(error["code"])
+        return self.err.partition("agent-chat: ")[2].partition(":")[0] if "agent-chat: " in self.err else ""
+
+
+def whole_document(text: str) -> dict[str, Any]:
+    """Returns the JSON document that a text is; empty when it is none, or not a whole one."""
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return {}
+
+
+class _Screen:
+    """Stands for a standard stream: each thread writes to the one that its own call has."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def write(self, text: str) -> None:
+        """Writes to the stream of this thread's call."""
+        getattr(_OWN, self._name)(text)
+
+    def flush(self) -> None:
+        """Has nothing to do."""
+
+    def isatty(self) -> bool:
+        """It is no terminal."""
+        return False
+
+
+_OWN = threading.local()
+_OUT, _ERR = _Screen("out"), _Screen("err")
+
+
+@contextlib.contextmanager
+def screens() -> Iterator[None]:
+    """Puts the screens in the place of the standard streams; calls on several threads need them all the while."""
+    with contextlib.redirect_stdout(_OUT), contextlib.redirect_stderr(_ERR):  # type: ignore[type-var]
+        yield
+
+
+class Stage:
+    """One root."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def put(self, disk: Disk) -> None:
+        """Makes the root hold a disk."""
+        disk.put(self.root, START)
+
+    def disk(self) -> Disk:
+        """Returns what the root holds."""
+        return Disk.of(self.root)
+
+    def call(
+        self, *argv: str, files: FilesMaker = RecordingFileSystem, turned: float = 0.0, clock: FakeClock | None = None
+    ) -> Answer:
+        """Runs a command line with --json; `turned` seconds later than all else."""
+        clock = clock or FakeClock(START + turned)
+        workspace = make_workspace(self.root, files=files, clock=clock)
+        out, err = io.StringIO(), io.StringIO()
+        watched = workspace.files
+        assert isinstance(watched, RecordingFileSystem)
+        _OWN.out = lambda text: watched.show(text, out.write)
+        _OWN.err = err.write
+        with contextlib.nullcontext() if sys.stdout is _OUT else screens():  # type: ignore[comparison-overlap]
+            try:
+                status: int | None = main((*argv, "--json"), {"HOME": self.root}, workspace=workspace)
+            except Killed:
+                status = None
+        return Answer(status, out.getvalue(), err.getvalue(), watched, sum(clock.slept))
+
+    def must(self, *argv: str) -> Answer:
+        """Runs a command line that has to succeed."""
+        answer = self.call(*argv)
+        assert answer.status == 0, answer
+        return answer

@@ -1,0 +1,121 @@
+"""What a disk means: the channels, messages, cursors and markers on it, read without the code under test's own stores.
+
+Times are left out, so that two disks that mean the same are equal.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent_chat.operations.channels import IGNORE_TEXT
+from agent_chat.records import channel_meta, message
+from agent_chat.storage import cursor_store, layout
+from agent_chat.storage.message_store import seq_of
+
+if TYPE_CHECKING:
+    from agent_chat.records.channel_meta import ChannelMeta
+    from agent_chat.records.message import Message
+    from tests.support.disks import Disk
+
+
+class Identity(NamedTuple):
+    """What makes a message that message, whatever its number."""
+
+    sender: str
+    title: str
+    body: str
+
+
+class ChannelView(NamedTuple):
+    """One channel: messages by file name, cursors by file name as number and late files, other files by name."""
+
+    meta: ChannelMeta
+    messages: dict[str, Message]
+    cursors: dict[str, tuple[int, tuple[str, ...]]]
+    others: dict[str, bytes]
+
+    def unread(self, agent: str) -> list[int]:
+        """Returns the numbers above an agent's cursor that are for it."""
+        start = self.cursors.get(f"{agent}.txt", (0, ()))[0]
+        return sorted(m.seq for m in self.messages.values() if m.seq > start and m.is_for(agent))
+
+
+class RootView(NamedTuple):
+    """A root: its channels by name, whether it has its list of ignored files, and what on it is not whole."""
+
+    channels: dict[str, ChannelView]
+    ignores: bool
+    broken: tuple[str, ...]
+
+    def identities(self) -> dict[tuple[str, int], set[Identity]]:
+        """Returns which messages carry each number of each channel."""
+        found: dict[tuple[str, int], set[Identity]] = {}
+        for name, channel in self.channels.items():
+            for item in channel.messages.values():
+                found.setdefault((name, item.seq), set()).add(Identity(item.sender, item.title, item.body))
+        return found
+
+
+def alike_but_for_numbers(one: RootView, other: RootView) -> bool:
+    """Tells whether two roots mean the same when messages are told by their order, not by their numbers."""
+    return _without_numbers(one) == _without_numbers(other)
+
+
+def _without_numbers(view: RootView) -> object:
+    return view.ignores, {
+        name: (
+            channel.meta,
+            channel.others,
+            [item.replace(seq=0) for item in sorted(channel.messages.values(), key=lambda item: item.seq)],
+        )
+        for name, channel in view.channels.items()
+    }
+
+
+def view_of(disk: Disk) -> RootView:
+    """Returns what a disk means."""
+    broken: list[str] = []
+    channels = {
+        folder: _channel(disk, folder, broken)
+        for folder in sorted(disk.folders)
+        if os.path.join(folder, layout.META) in disk.files and folder
+    }
+    ignore = disk.files.get(layout.IGNORE_FILE)
+    if ignore not in (None, IGNORE_TEXT):
+        broken.append(layout.IGNORE_FILE)
+    return RootView({name: view for name, view in channels.items() if view is not None}, ignore is not None, (*broken,))
+
+
+def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
+    messages: dict[str, Message] = {}
+    others: dict[str, bytes] = {}
+    cursors: dict[str, tuple[int, tuple[str, ...]]] = {}
+    for path, data in disk.files.items():
+        place, name = os.path.split(path)
+        try:
+            if place == os.path.join(folder, layout.CURSORS) and name.endswith(".txt"):
+                cursor = cursor_store.parse(data)
+                cursors[name] = (cursor.seq, cursor.late)
+            elif place == folder and seq_of(name) is not None:
+                messages[name] = message.parse(data, seq=seq_of(name)).replace(created="")
+            elif place == folder and name not in layout.OURS:
+                others[name] = data
+        except ValueError as error:
+            broken.append(f"{path}: {error}")
+    try:
+        meta = channel_meta.parse(disk.files[os.path.join(folder, layout.META)]).replace(created="")
+    except ValueError as error:
+        broken.append(f"{folder}: {error}")
+        return None
+    return ChannelView(meta, messages, cursors, others)
+
+
+def has_lost_numbers(disk: Disk) -> bool:
+    """Tells whether a message was taken back on a disk, so that its number is not given again."""
+    return any(os.path.basename(path).startswith(layout.TAKEN_BACK_PREFIX) for path in disk.files)
+
+
+def temporaries(disk: Disk) -> list[str]:
+    """Returns the temporary files on a disk."""
+    return [path for path in disk.files if os.path.basename(path).startswith(layout.TEMPORARY_PREFIX)]
