@@ -28,11 +28,11 @@ fail() { echo "pair.sh: $*" >&2; exit 1; }
 
 # What bob does, in the background: wait for a question, answer it, wait for what comes next.
 bob() {
-  chat wait pair --as bob --timeout 30
+  chat wait pair --as bob --timeout 20
   chat post pair --from bob --reply 1 --title "Re: Primary key?" --status decision --body-file - <<'END'
 A UUID. Two services write, and they share no counter.
 END
-  chat wait pair --as bob --timeout 30
+  chat wait pair --as bob --timeout 20
 }
 
 say "a channel for alice and bob"
@@ -44,7 +44,7 @@ say "alice asks, and waits for the answer"
 chat post pair --from alice --title "Primary key?" --body-file - <<'END'
 Should `orders.id` be a number or a UUID? It costs $0 to change today.
 END
-chat wait pair --as alice --reply-to 1 --timeout 30
+chat wait pair --as alice --reply-to 1 --timeout 20
 
 say "alice says thanks; bob has waited for that"
 chat post pair --from alice --reply 2 --title "Thanks, doing that" </dev/null # the title says it all

@@ -74,7 +74,7 @@ def near(word: str, candidates: Iterable[str]) -> str | None:
     typed = word[:64].lower().lstrip("-")
     if not typed:
         return None
-    known = {each.lstrip("-"): each for each in sorted(set(candidates), reverse=True)}
+    known = {each.lower().lstrip("-"): each for each in sorted(set(candidates), reverse=True)}
     letters = sorted(known, key=lambda each: (len(each), each))
     begun = [each for each in letters if each.startswith(typed)]
     swapped = [each for each in letters if sorted(each) == sorted(typed)]

@@ -13,13 +13,14 @@ from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.file_lock import FileLock
-from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder
+from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder, is_link
 from agent_chat.storage.message_store import COPY, Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agent_chat.storage.filesystem import FileSystem
     from agent_chat.storage.message_store import Numbers
     from agent_chat.storage.workspace import Workspace
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 ERROR = "error"
 WARNING = "warning"
 
-# id: (severity, what must hold). docs/format.md has the same list, and tests/storage plants one damage for each.
+# id: (severity, what must hold). docs/format.md has the same list, and the doctor's tests plant one damage for each.
 INVARIANTS: dict[str, tuple[str, str]] = {
     "root.writable": (ERROR, "the root and each channel can be written by who works in it"),
     "root.ignore": (WARNING, "a root has a .gitignore, so that git leaves alone what belongs to one machine"),
@@ -90,10 +91,18 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
             message="the root cannot be written",
             remedy="set another root, or change its permissions",
         )
+    yield from _check_kind(files, layout.root_lock(workspace.root))
     seen: dict[str, str] = {}
     for name in sorted(files.list_folder(workspace.root)):
         folder = layout.join(workspace.root, name)
-        if names.fault_of_name(name) is not None or not is_folder(files.status(folder)):
+        if names.fault_of_name(name) is not None:
+            continue
+        status = files.status(folder)
+        if is_link(status):
+            yield Finding(
+                id="root.channels", path=folder, message="it is a link, which nothing follows", remedy="move it away"
+            )
+        if not is_folder(status):
             continue
         if not publication.exists(files, layout.ChannelLayout(workspace.root, name).meta):
             yield Finding(
@@ -209,6 +218,14 @@ def _check_places(channel: Channel) -> Iterator[Finding]:
         yield Finding(id="channel.lock", path=places.lock, message=str(error), remedy="move it away; it is made anew")
 
 
+def _check_kind(files: FileSystem, lock: str) -> Iterator[Finding]:
+    """Checks that what stands in the place of a lock is an ordinary file."""
+    if publication.exists(files, lock) and not is_file(files.status(lock)):
+        yield Finding(
+            id="channel.lock", path=lock, message="it is no ordinary file", remedy="move it away; it is made anew"
+        )
+
+
 def _check_unit(channel: Channel, seq: int, files: list[str]) -> tuple[list[Stored], list[Finding]]:
     """Checks the files of one number."""
     findings: list[Finding] = []
@@ -262,6 +279,8 @@ def _check_cursors(channel: Channel, numbers: Numbers) -> tuple[list[str], list[
     late: set[str] = set()
     try:
         every = channel.cursors.every()
+        for path in channel.cursors.locks():
+            findings += _check_kind(channel.workspace.files, path)
     except (OSError, ChatError) as error:
         return [], [
             Finding(id="cursor.valid", path=channel.layout.cursors, message=str(error), remedy="mend its permissions")

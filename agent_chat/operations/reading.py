@@ -61,14 +61,23 @@ class Page(Value):
 
 
 def read_page(
-    channel: Channel, agent: str, bounds: Bounds, *, after: int | None, everything: bool = False, looked: int = 0
+    channel: Channel,
+    agent: str,
+    bounds: Bounds,
+    *,
+    after: int | None,
+    everything: bool = False,
+    looked: int = 0,
+    since: int | None = None,
 ) -> Page:
     """Returns what is new for an agent, from its cursor or, with `after`, from another point.
 
     `looked` is a number up to which the caller has looked before and found nothing: nothing there is opened again.
+    `since` is where the cursor was when the caller began; another session of the name may have moved it on.
     """
     cursor = channel.cursors.load(agent) if after is None else None
-    start = max(after if after is not None else cursor.seq if cursor else 0, looked)
+    start = after if after is not None else cursor.seq if cursor else 0
+    start = max(start if since is None else min(start, since), looked)
     numbers = channel.messages.numbers()
     late: tuple[list[str], int, bool] = ([], 0, False)
     if cursor is not None:

@@ -49,13 +49,15 @@ class Outcome(Value):
 class _Watch:
     """One channel being waited on: how far it was looked through, and whether a new look is needed.
 
-    `page` is what the last look found, if it looked from the cursor; such a page can be shown as it is.
+    `page` is what the last look found, if it looked from the cursor; such a page can be shown as it is. `since` is
+    where the cursor was at the first look: what another session of the same name reads meanwhile is shown here too.
     """
 
     def __init__(self, channel: Channel, agent: str, request: Request) -> None:
         self.channel = channel
         self.agent = agent
         self.page: Page | None = None
+        self.since: int | None = None
         self._request = request
         self._position = 0
         self._known = (0, 0)
@@ -81,6 +83,8 @@ class _Watch:
 
     def _look(self) -> bool:
         page = self._read_page()
+        if self.since is None:
+            self.since = page.start
         if page.numbers.known_at(self._position) != self._known:
             # A merge or a hand put a file where we had looked before.
             self._position = 0
@@ -96,7 +100,7 @@ class _Watch:
     def _read_page(self) -> Page:
         request = self._request
         return reading.read_page(
-            self.channel, self.agent, request.bounds, after=request.after, looked=self._position
+            self.channel, self.agent, request.bounds, after=request.after, looked=self._position, since=self.since
         )
 
     def _has_reply(self) -> bool:
@@ -151,7 +155,7 @@ def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, .
     for watch in watches:
         page = watch.page if bounds is request.bounds else None
         if page is None:
-            page = reading.read_page(watch.channel, watch.agent, bounds, after=request.after)
+            page = reading.read_page(watch.channel, watch.agent, bounds, after=request.after, since=watch.since)
         pages.append(page)
         if page.stored:
             speech = sum(1 for item in page.stored if not item.message.is_audit)

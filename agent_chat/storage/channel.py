@@ -14,7 +14,7 @@ from agent_chat.records import message as message_record
 from agent_chat.storage import layout, publication
 from agent_chat.storage.cursor_store import CursorStore
 from agent_chat.storage.file_lock import FileLock
-from agent_chat.storage.filesystem import NotOrdinaryError, is_folder
+from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder
 from agent_chat.storage.message_store import MessageStore
 
 TYPE_CHECKING = False
@@ -138,7 +138,7 @@ class Mutation:
             channel = self._channel
             raise ChatError(
                 "MESSAGE_PUBLICATION_UNKNOWN",
-                f"publishing {file_name} failed and could not be taken back: {error}",
+                f"publishing {file_name} failed and could not be taken back: {error.strerror}",
                 next=f"agent-chat show {channel.name} {seq}",
                 seq=seq,
                 where=channel.where(),
@@ -205,6 +205,9 @@ def open_channel_unread(workspace: Workspace, text: str) -> Channel:
             return channel
     except NotADirectoryError:
         workspace.require_root()
+    except NotOrdinaryError:
+        if not is_file(workspace.files.status(channel.layout.folder)):
+            raise
     known = channel_names(workspace)
     spelled = names.spelling(known, name)
     if spelled is not None:

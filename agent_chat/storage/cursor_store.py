@@ -124,6 +124,14 @@ class CursorStore:
                 found[name[:-4]] = None
         return found
 
+    def locks(self) -> list[str]:
+        """Returns the paths of the locks among the cursors: of those who move one, and of those who wait."""
+        try:
+            names = self._workspace.files.list_folder(self._layout.cursors)
+        except FileNotFoundError:
+            return []
+        return [self._layout.cursors_file(name) for name in sorted(names) if name.endswith((".lock", ".waiting"))]
+
     def late_files(self, cursor: Cursor, numbers: Numbers, messages: MessageStore) -> list[str]:
         """Returns the files below a cursor that arrived since it was written, or before and were announced only."""
         late = [name for name in cursor.late if name in numbers]

@@ -62,6 +62,11 @@ def is_file(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode)
 
 
+def is_link(status: os.stat_result) -> bool:
+    """Tells whether a status is that of a symbolic link."""
+    return stat.S_ISLNK(status.st_mode)
+
+
 def kind_of_stream(stream: object) -> str:
     """Returns what a standard stream is: "closed", "null" (the null device), "terminal", or "data" (a file or pipe)."""
     try:
@@ -74,6 +79,14 @@ def kind_of_stream(stream: object) -> str:
     if stat.S_ISCHR(status.st_mode) and (os.name == "nt" or os.path.samestat(status, os.stat(os.devnull))):
         return "null"
     return "data"
+
+
+def is_path(text: str) -> bool:
+    """Tells whether a text can be a path at all."""
+    try:
+        return bool(text) and b"\0" not in text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
 
 
 def absolute(path: str) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # A file younger than this may still be on its way (an editor, a checkout); see the rule of unfinished files.
 SETTLING_SECONDS = 2.0
+# While a file is being written, what a reader sees of it ends at the end of a page.
+PAGE_BYTES = 4096
 COPY = "it is a copy of another file of that number"
 _CONFLICT = ".sync-conflict-"
 
@@ -278,6 +280,8 @@ class MessageStore:
             return Refused(file=name, reason=str(error))
         if not data.endswith(b"\n") and self._is_young(path, len(data)):
             return Unfinished(file=name, reason="its last line has no end yet")
+        if len(data) % PAGE_BYTES == 0 and self._is_young(path, len(data)):
+            return Unfinished(file=name, reason="it may still grow")
         return Stored(message=message, file=name)
 
     def load_unit(self, seq: int, file_names: list[str]) -> list[Loaded]:
@@ -326,7 +330,10 @@ class MessageStore:
             return True
         if not is_file(status):
             return False
-        return abs(self._workspace.clock.now() - status.st_mtime) < SETTLING_SECONDS or status.st_size != size
+        if abs(self._workspace.clock.now() - status.st_mtime) < SETTLING_SECONDS:
+            return True
+        # Of a file that is too large only the beginning was read.
+        return status.st_size != size and size <= message_record.MAX_FILE_BYTES
 
 
 def newest(stored: Iterable[Stored]) -> Stored | None:

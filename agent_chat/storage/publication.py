@@ -65,7 +65,7 @@ def replace(files: FileSystem, temporary: str, target: str) -> None:
         raise
 
 
-class NotTakenBackError(Exception):
+class NotTakenBackError(OSError):
     """A publication failed half-way and could not be undone: whether it stays is not known."""
 
 
@@ -80,7 +80,8 @@ def _take_back(files: FileSystem, temporary: str, target: str, aside: str | None
         if exists(files, temporary):
             files.remove(temporary)
     except OSError as error:
-        raise NotTakenBackError(f"{cause.strerror or cause}, then {error.strerror or error}") from error
+        reason = f"{cause.strerror or cause}, then {error.strerror or error}"
+        raise NotTakenBackError(error.errno, reason, target) from error
 
 
 def _is_ours(files: FileSystem, temporary: str, target: str) -> bool:

@@ -58,7 +58,7 @@ class Workspace:
         files: filesystem.FileSystem | None = None,
     ) -> None:
         """`root` may be relative; `root_from` says where it came from: option, variable or default."""
-        if not root or "\0" in root:
+        if not filesystem.is_path(root):
             raise ChatError("ROOT_INVALID", f"{root!r} is no path")
         self.root = filesystem.absolute(root)
         self.root_from = root_from

@@ -9,18 +9,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
-from agent_chat import errors
 from agent_chat.cli.command import HELP
 from agent_chat.cli.commands import COMMANDS
 from agent_chat.operations.doctor import INVARIANTS
-from agent_chat.records import frontmatter
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.file_lock import FileLock
 from tests.support import schemas
 from tests.support.cli import FakeClock, FaultyFiles, Result, message_file, plant, run, workspace_on
-from tests.tidy import tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,9 +109,6 @@ def broken(root: Path, code: int = errno.EIO, **options: Any) -> Workspace:
 def test_every_row_of_the_table_is_called_here_and_has_a_schema() -> None:
     rows = {row.name for row in COMMANDS}
     assert rows == set(CALLS) == set(schemas.OF_COMMAND)
-    assert {*schemas.OF_COMMAND.values(), "reply-error", "message", "channel-meta", "message-header"} == set(
-        schemas.schemas()
-    )
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -392,53 +385,3 @@ def test_text_of_any_kind_stays_one_line_of_json(root: Path) -> None:
     answer(root, "post", "dev", "--from", "bob", "--title", text, "--body", text)
     assert answer(root, "show", "dev", "3")["message"]["body"] == text + "\n"
     assert answer(root, "show", "dev", "3")["message"]["title"] == text
-
-
-# -- records -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_record_of_a_channel_keeps_to_its_schema(root: Path) -> None:
-    answer(root, *CALLS["init"])
-    answer(root, "join", "fresh", "--as", "dora", "--role", "subordinate")
-    for name in ("dev", "fresh"):
-        record = json.loads((root / name / "_meta.json").read_text(encoding="utf-8"))
-        schemas.check("channel-meta", record)
-        assert schemas.faults("channel-meta", {**record, "more": 1})
-
-
-def test_the_front_matter_of_a_message_keeps_to_its_schema(root: Path) -> None:
-    answer(root, *CALLS["post"], "--topic", "general")
-    answer(root, *CALLS["claim"])
-    plant(root / "dev" / "0001-zoe-double.md", message_file(1, "zoe", created="'2025-01-01T00:00:00Z'"))
-    answer(root, "doctor", "--fix")
-    files = sorted((root / "dev").glob("[0-9]*.md"))
-    assert len(files) == 5
-    for path in files:
-        header = yaml.safe_load(frontmatter.split(path.read_bytes())[0])
-        schemas.check("message-header", header)
-
-
-# -- the schemas themselves --------------------------------------------------------------------------------------------
-
-
-def test_the_schemas_are_schemas_and_named_by_their_files() -> None:
-    for name, schema in schemas.schemas().items():
-        schemas.check_schema(name)
-        assert schema["$id"] == name + schemas.ENDING
-
-
-def test_the_kinds_of_errors_are_those_of_the_table() -> None:
-    error = schemas.schemas()["reply-error"]["$defs"]["error"]
-    assert error["properties"]["kind"]["enum"] == list(errors.KINDS)
-
-
-def test_their_readme_lists_the_reply_of_each_command() -> None:
-    text = tree.text_of("schemas/README.md")
-    for command, name in schemas.OF_COMMAND.items():
-        assert f"| `{command}` | [{name}]({name}{schemas.ENDING}) |" in text
-
-
-def test_a_reply_that_is_none_is_found() -> None:
-    assert schemas.faults("reply-version", {"version": 1})
-    assert schemas.faults("reply-version", {"version": "1", "more": 1})
-    assert schemas.faults("reply-wait", {"messages": []})

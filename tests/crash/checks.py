@@ -9,7 +9,6 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from tests.crash.rows import HOUR
-from tests.support.recording import RecordingFileSystem
 from tests.support.staging import whole_document
 from tests.support.views import Identity, RootView, alike_but_for_numbers, has_lost_numbers, temporaries, view_of
 
@@ -69,8 +68,9 @@ class Trial:
         found = [f"partial: {text}" for text in view.broken]
         if view not in (self.old, self.new) and not self.row.between(view, self.old, self.new):
             found.append("the state is neither the old nor the new one")
-        reply = whole_document(shown)
-        if self.row.durable and self.told and reply and "error" not in reply and view != self.new:
+        told = self.told and any(reply and "error" not in reply for reply in _documents(shown))
+        again = not self.row.settles and self.row.between(view, self.old, self.new)
+        if self.row.durable and told and view != self.new and not again:
             found.append("success was reported and is not there")
         return found + self._of_cursor(view, shown)
 
@@ -80,7 +80,7 @@ class Trial:
             return []
         before = self.old.channels[CHANNEL].unread(self.row.reader)
         left = view.channels[CHANNEL].unread(self.row.reader)
-        skipped = set(before) - set(left) - set(_numbers(whole_document(shown)))
+        skipped = set(before) - set(left) - {seq for reply in _documents(shown) for seq in _numbers(reply)}
         return [f"never shown and passed over: {sorted(skipped)}"] if skipped else []
 
     def _of_others(self, disk: Disk) -> list[str]:
@@ -156,6 +156,11 @@ class Trial:
         return found + [f"the doctor finds {each}" for each in stale]
 
 
+def _documents(shown: str) -> list[dict[str, Any]]:
+    """Returns the replies in a text: each call shows one line, and what is torn is none."""
+    return [whole_document(line) for line in shown.splitlines()]
+
+
 def _numbers(reply: dict[str, Any]) -> list[int]:
     messages = reply.get("messages", ())
     return [int(message["seq"]) for message in messages]
@@ -201,9 +206,3 @@ def _must_be_prompt(answer: Answer, what: str, refusals: Iterable[str] = (), sta
     # `wait` that is called again finds that all was shown: the negative answer.
     good = good or bool(answer.status == 1 and answer.data.get("timed_out"))
     return found if good else [*found, f"{what} fails: {answer.status} {answer.out}{answer.err}"]
-
-
-def disk_of_call(trial: Trial) -> list[Any]:
-    """Returns the log of the undisturbed call."""
-    assert isinstance(trial.undisturbed.files, RecordingFileSystem)
-    return trial.undisturbed.files.log

@@ -11,7 +11,7 @@ from agent_chat.errors import CODES
 from tests.crash.checks import Trial
 from tests.support import tally
 from tests.support.disks import ALL_SUBSETS_UP_TO, crash_points
-from tests.support.recording import AFTER, BEFORE, PRINT, WHENS, FailingFileSystem, KillingFileSystem
+from tests.support.recording import BEFORE, WHENS, FailingFileSystem, KillingFileSystem
 from tests.support.staging import Stage
 from tests.support.views import temporaries, view_of
 
@@ -45,9 +45,7 @@ def kills(trial: Trial, start: Callable[[], object]) -> Iterator[Left]:
     for n in itertools.count(1):
         for when in WHENS:
             start()
-            answer = trial.stage.call(
-                *trial.row.argv, files=functools.partial(KillingFileSystem, n=n, when=when)
-            )
+            answer = trial.stage.call(*trial.row.argv, files=functools.partial(KillingFileSystem, n=n, when=when))
             if answer.files.killed is not None:
                 yield Left(f"killed {when} {n}: {answer.files.killed}", trial.stage.disk(), answer.out)
             elif when == BEFORE:
@@ -80,22 +78,18 @@ def check_power_losses(trial: Trial, *, limit: int = ALL_SUBSETS_UP_TO) -> list[
 
 
 def check_kills_of_the_repeat(trial: Trial, *, at_most: int) -> list[str]:
-    """Kills the call that comes after an interrupted one, too; from each different state, up to a number of them."""
+    """Kills the call that comes after an interrupted one, too; from about so many of the different states."""
     found: list[str] = []
     first: dict[object, Left] = {}
     for left in itertools.chain(kills(trial, trial.start), power_losses(trial)):
         first.setdefault((left.disk.key, left.shown), left)
-    for left in list(first.values())[:at_most]:
+    states = list(first.values())
+    for left in states[:: max(1, len(states) // at_most)]:
         for again in kills(trial, functools.partial(trial.stage.put, left.disk)):
             tally.count("states of a second kill")
-            faults = trial.faults(again.disk, _shown_together(left, again), kill=True)
+            faults = trial.faults(again.disk, f"{left.shown}\n{again.shown}", kill=True)
             found += [f"{trial.row.name}, {left.where}, then {again.where}: {text}" for text in faults]
     return found
-
-
-def _shown_together(one: Left, other: Left) -> str:
-    """What was shown by two calls: the later whole reply, which starts where the cursor was."""
-    return other.shown if other.shown.endswith("\n") else one.shown
 
 
 def check_errors(
@@ -160,6 +154,3 @@ def faults_of_answer(answer: Answer, healthy: Answer) -> list[str]:
     if answer.status == healthy.status and _without_warnings(answer) == healthy.data and "warnings" in answer.data:
         return []  # what failed was no part of what was asked, and is said all the same
     return [f"a failing disk is answered with {answer.status}: {text}"]
-
-
-__all__ = ["AFTER", "PRINT", "check_errors", "check_kills", "check_kills_of_the_repeat", "check_power_losses"]

@@ -1,4 +1,4 @@
-"""docs/format.md has the invariants that the doctor checks, no more and no fewer, and names keys and files as they are."""
+"""docs/format.md has the invariants that the doctor checks, no more and no fewer, and its numbers are true."""
 
 from __future__ import annotations
 

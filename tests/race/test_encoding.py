@@ -115,8 +115,7 @@ def test_text_of_every_script_comes_back_as_it_was(tmp_path: Path, locale: str) 
 
 
 @pytest.mark.parametrize("locale", ["utf8", "c"])
-@pytest.mark.parametrize("variable", ["AGENT_CHAT_NAME", "AGENT_CHAT_ROOT"])
-def test_text_from_the_environment_means_the_same(tmp_path: Path, locale: str, variable: str) -> None:
+def test_text_from_the_environment_means_the_same(tmp_path: Path, locale: str) -> None:
     cli = Cli(tmp_path / "корінь", **LOCALES[locale], AGENT_CHAT_NAME="花子")
     cli.must("init", CHANNEL)
     cli.must("post", CHANNEL, "--title", "x")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.processes import Trap, Worker, environment
-from tests.support.roots import Root, make_root
+from tests.support.roots import Root, age_file, make_root, message_text
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
 SETTINGS = ("user.name=nobody", "user.email=nobody@example.invalid", "init.defaultBranch=main", "gc.auto=0")
@@ -143,7 +143,10 @@ def test_what_a_merge_brings_below_a_cursor_is_announced_once_by_name_and_delive
     ]
     assert "\nwas: 3\n" in (left.channel() / "0005-zoe-first.md").read_text()
     for agent in ("bob", "carol"):
-        assert [message["file"] for message in left.read(agent)["messages"]] == ["0005-zoe-first.md", "0006-zoe-second.md"]  # fmt: skip
+        assert [message["file"] for message in left.read(agent)["messages"]] == [
+            "0005-zoe-first.md",
+            "0006-zoe-second.md",
+        ]
     # The repair goes back to the other clone as a commit like any other.
     commit(left, "repair")
     merge(right, left)
@@ -151,6 +154,7 @@ def test_what_a_merge_brings_below_a_cursor_is_announced_once_by_name_and_delive
     assert right.titles("dave") == ["one", "two", "first", "second", "first", "second"]
 
 
+@pytest.mark.slow
 def test_a_wait_ends_for_what_a_merge_brings_below_the_cursor(origin: Root) -> None:
     left, right = two_clones_that_posted(origin)
     left.titles("bob")
@@ -166,6 +170,7 @@ def test_a_wait_ends_for_what_a_merge_brings_below_the_cursor(origin: Root) -> N
     assert late == ["0003-zoe-first.md", "0004-zoe-second.md"]
 
 
+@pytest.mark.slow
 def test_a_repair_that_was_killed_half_way_is_finished_by_the_next(origin: Root) -> None:
     left, right = two_clones_that_posted(origin)
     commit(left, "left")
@@ -210,6 +215,20 @@ def test_sets_that_change_places_between_a_look_and_the_storing_of_the_cursor_ar
         slow.resume()
         assert [message["file"] for message in slow.take().json["messages"]] == files["blue"]
     assert origin.read().get("late") == files["red"]
+
+
+def test_a_young_file_that_ends_with_a_page_may_still_grow(origin: Root) -> None:
+    """A checkout writes into the file that it made, and a cut after any line is a message as well."""
+    whole = message_text(3, "zoe", "large", "0123456789\n" * 2000)
+    start = len(message_text(3, "zoe", "large", ""))
+    half = whole[: start + (8192 - start) // 11 * 11]
+    half += "\n" * (8192 - len(half))
+    path = origin.plant("0003-zoe-x.md", half, age=0)
+    assert origin.read("bob")["held"].startswith("0003-zoe-x.md: ")
+    age_file(path, 3)
+    assert origin.titles("bob", "--peek") == ["large"]
+    origin.plant("0003-zoe-x.md", whole, age=0)
+    assert [message["body"] for message in origin.read("bob")["messages"]] == ["0123456789\n" * 2000]
 
 
 def watch(root: Root, over: threading.Event, reader: Worker) -> list[dict[str, Any]]:

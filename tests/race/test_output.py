@@ -67,8 +67,10 @@ def test_a_full_device_moves_no_cursor(root: Root, command: tuple[str, ...]) -> 
     _check_unread(root, done.err)
 
 
-@pytest.mark.parametrize("command", [READ, WAIT], ids=["read", "wait"])
-@pytest.mark.parametrize("reader", ["head -1", "head -c 70000", "true", "(sleep 0.1)"])
+@pytest.mark.parametrize("command", [READ, pytest.param(WAIT, marks=pytest.mark.slow)], ids=["read", "wait"])
+@pytest.mark.parametrize(
+    "reader", ["head -1", "head -c 70000", "true", pytest.param("(sleep 0.1)", marks=pytest.mark.slow)]
+)
 def test_a_reader_that_stops_early_moves_no_cursor(root: Root, command: tuple[str, ...], reader: str) -> None:
     done = _shell(root, '"$@" ' + " ".join(command) + " | " + reader + " >/dev/null; exit ${PIPESTATUS[0]}")
     assert (done.status, done.err) == (141, "")
@@ -108,7 +110,18 @@ def test_peek_and_ack_lose_nothing_to_a_cut_pipe(root: Root) -> None:
     assert root.titles() == ["large 2", "large 3"]
 
 
-@pytest.mark.parametrize("arguments", [("peek", "dev"), ("show", "dev", "1"), ("search", "dev", "x"), ("inbox", "--as", "bob"), ("channels",), ("doctor",), ("help",)])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("peek", "dev"),
+        ("show", "dev", "1"),
+        ("search", "dev", "x"),
+        ("inbox", "--as", "bob"),
+        ("channels",),
+        ("doctor",),
+        ("help",),
+    ],
+)
 def test_every_view_ends_cleanly_without_stdout(root: Root, arguments: tuple[str, ...]) -> None:
     before = tree(root.path)
     done = _shell(root, '"$@" ' + " ".join(arguments) + " >&-")

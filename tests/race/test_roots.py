@@ -102,7 +102,11 @@ def _modes(folder: Path) -> dict[str, int]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777], ids=oct)
+@pytest.mark.parametrize(
+    "umask",
+    [0o000, pytest.param(0o022, marks=pytest.mark.slow), 0o077, pytest.param(0o777, marks=pytest.mark.slow)],
+    ids=oct,
+)
 def test_a_private_root_holds_private_files_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     path = tmp_path / "root"
     if umask == 0o777:
@@ -114,8 +118,15 @@ def test_a_private_root_holds_private_files_whatever_the_umask(tmp_path: Path, u
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], ids=oct)
-@pytest.mark.parametrize(("mode", "files"), [(0o2770, 0o660), (0o2777, 0o666), (0o755, 0o644)], ids=["group", "all", "read"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "files", "umask"),
+    [
+        pytest.param(mode, files, umask, marks=[pytest.mark.slow] * ((mode, umask) != (0o2770, 0o077)))
+        for mode, files in ((0o2770, 0o660), (0o2777, 0o666), (0o755, 0o644))
+        for umask in (0o000, 0o022, 0o077)
+    ],
+    ids=oct,
+)
 def test_a_shared_root_is_shared_whatever_the_umask(tmp_path: Path, umask: int, mode: int, files: int) -> None:
     path = tmp_path / "root"
     path.mkdir()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.processes import Cli, Worker, finish
+from tests.support.processes import Cli, Trap, Worker, finish
 from tests.support.roots import Root, make_root, message_text, tree
 
 if TYPE_CHECKING:
@@ -33,13 +33,17 @@ def _until_waiting(root: Root, agent: str = "bob") -> None:
 
 def test_two_waits_under_one_name_both_show_the_message(tmp_path: Path) -> None:
     root = make_root(tmp_path / "root")
-    with Worker(root.path) as one, Worker(root.path) as two:
-        one.give(*WAIT)
+    root.post("not for bob", sender="bob")
+    # The slower of the two has looked once, and is still asleep when the other has read the message.
+    with Worker(root.path) as one, Worker(root.path, Trap("list_folder", "dev", after=True)) as two:
         two.give(*WAIT)
-        _until_waiting(root)
-        time.sleep(0.1)
+        two.wait_until_stopped()
+        one.give(*WAIT)
         root.post("for both")
-        assert [_titles(worker.take().json) for worker in (one, two)] == [["for both"], ["for both"]]
+        assert _titles(one.take().json) == ["for both"]
+        root.post("after that")
+        two.resume()
+        assert _titles(two.take().json) == ["for both", "after that"]
     assert root.titles() == []
 
 
@@ -151,7 +155,11 @@ def test_a_wait_on_a_channel_that_is_deleted_ends(tmp_path: Path) -> None:
 
 
 def _wait_in_a_process(root: Root) -> subprocess.Popen[bytes]:
-    child = Cli(root.path).start("wait", "dev", "--as", "bob", "--timeout", "20")
+    # Whoever runs the tests in the background has them ignore SIGINT, and a child takes that over.
+    def obey() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    child = Cli(root.path).start("wait", "dev", "--as", "bob", "--timeout", "20", preexec_fn=obey)
     _until_waiting(root)
     return child
 

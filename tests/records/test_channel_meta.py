@@ -56,21 +56,24 @@ def test_a_whole_record() -> None:
     assert meta.spelled("bob") is None
 
 
+WRONG: dict[str, list[object]] = {
+    "schema_version": [0, -1, "1", True, 1.0, 1.5, []],
+    "channel": [1, [], {}, True],
+    "members": ["alice", {}, 1, [1], [None], ["a b"], ["../x"], [["a"]], [""], ["con"]],
+    "humans": ["alice", [1], ["\x1b[31m"]],
+    "topic": [1, [], {}],
+    "closed": [1, "true", None, []],
+    "level": ["SECRET", "public", 1, []],
+    "roles": [[], "x", {"a b": "human"}, {"a": "boss"}, {"a": 1}, {"a": None}, {"a": []}],
+    "created": [1, []],
+    "owner": [1, []],
+    "x_future": [{"a": 1}],
+}
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
-    [
-        *[("schema_version", value) for value in (0, -1, "1", True, 1.5, [])],
-        *[("channel", value) for value in (1, [], {}, True)],
-        *[("members", value) for value in ("alice", {}, 1, [1], [None], ["a b"], ["../x"], [["a"]], [""], ["con"])],
-        *[("humans", value) for value in ("alice", [1], ["\x1b[31m"])],
-        *[("topic", value) for value in (1, [], {})],
-        *[("closed", value) for value in (1, "true", None, [])],
-        *[("level", value) for value in ("SECRET", "public", 1, [])],
-        *[("roles", value) for value in ([], "x", {"a b": "human"}, {"a": "boss"}, {"a": 1}, {"a": None}, {"a": []})],
-        *[("created", value) for value in (1, [])],
-        *[("owner", value) for value in (1, [])],
-        ("x_future", {"a": 1}),
-    ],
+    [(field, value) for field, values in WRONG.items() for value in values],
     ids=lambda value: str(value)[:20],
 )
 def test_a_field_that_is_wrong_is_refused(field: str, value: object) -> None:

@@ -187,7 +187,7 @@ class InUse:
         if self.calls <= self.failures:
             error = PermissionError(self.code, "in use")
             if self.winerror is not None:
-                error.winerror = self.winerror
+                error.winerror = self.winerror  # type: ignore[attr-defined]
             raise error
 
 
@@ -290,11 +290,11 @@ def test_a_failed_publication_is_taken_back_or_said_to_be_unknown(
                 publication.name_new(
                     files, at(files, "tmp"), at(files, "final"), aside=at(files, "aside") if aside else None
                 )
-            except OSError as error:
-                failed = error.errno
             except publication.NotTakenBackError:
                 unknown = True
                 failed = errno.EIO
+            except OSError as error:
+                failed = error.errno or 0
             else:
                 assert not files.fired
                 assert os.listdir(root) == ["final"]

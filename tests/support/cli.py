@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 START = 1767323045.0  # 2026-01-02T03:04:05Z, long before any file that a test makes
 PIPE_ROOM = 1 << 15
+# What a terminal may obey, and what reverses the direction of the text around it.
+DANGER = frozenset(
+    [*map(chr, (*range(9), *range(11, 32), *range(0x7F, 0xA0))), *"\u061c\u200e\u200f\u2028\u2029\ufeff"]
+    + [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))]
+)
 
 
 class Special(NamedTuple):
@@ -137,6 +142,19 @@ class FaultyFiles(filesystem.FileSystem):
         return act
 
 
+class ArrivalFiles(filesystem.FileSystem):
+    """The real file system, on which a file came to its name when it was last written, so that a test can say when."""
+
+    def status(self, path: str) -> os.stat_result:
+        """The status with the time of the last writing as that of the last change."""
+        real = super().status(path)
+        names = [name for name in dir(real) if name.startswith("st_")]
+        return os.stat_result(real[:10], {**{name: getattr(real, name) for name in names}, "st_ctime": real.st_mtime})
+
+
+LATER = 4102444800.0  # 2100-01-01, after every cursor that a test writes
+
+
 def workspace_on(root: Path, *, clock: Clock | None = None, files: filesystem.FileSystem | None = None) -> Workspace:
     """The workspace of a root, with a clock that stands still unless another is given."""
     return Workspace(str(root), clock=clock or FakeClock(), files=files)
@@ -155,6 +173,7 @@ def run(
     stdin: Stdin = NULL,
     environment: Mapping[str, str] | None = None,
     workspace: Workspace | None = None,
+    stdout_closed: bool = False,
 ) -> Result:
     """Runs a command in this process; `root` becomes AGENT_CHAT_ROOT, standard input is the null device."""
     variables = {**({"AGENT_CHAT_ROOT": str(root)} if root is not None else {}), **(environment or {})}
@@ -162,13 +181,13 @@ def run(
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, _stdin(stdin) as source:
         try:
             sys.stdin = source
-            sys.stdout = io.TextIOWrapper(out, encoding="ascii")
-            sys.stderr = io.TextIOWrapper(err, encoding="ascii")
+            streams = [io.TextIOWrapper(file, encoding="ascii") for file in (out, err)]
+            sys.stdout, sys.stderr = None if stdout_closed else streams[0], streams[1]  # type: ignore[assignment]
             status = main(argv, variables, workspace=workspace)
             texts = [_written(out), _written(err)]
         finally:
-            for stream in (sys.stdout, sys.stderr):
-                stream.detach()  # type: ignore[union-attr]
+            for stream in streams:
+                stream.detach()
             sys.stdin, sys.stdout, sys.stderr = before
     return Result(status, texts[0].decode("utf-8"), texts[1].decode("utf-8"))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.support.recording import EMPTY, HALF, PRINT, Step
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 _FOLDER = 0  # stands where the number of a file's data would, for a folder
 ALL_SUBSETS_UP_TO = 7
 MODE = 0o700
+
+
+def _relative(path: str, root: str) -> str:
+    return path[len(root) + 1 :]
 
 
 class Disk(NamedTuple):
@@ -42,8 +45,7 @@ class Disk(NamedTuple):
         files: dict[str, bytes] = {}
         times: dict[str, float] = {}
         for folder, _, names in os.walk(root):
-            inside = os.path.relpath(folder, root)
-            inside = "" if inside == "." else inside
+            inside = _relative(folder, root)
             folders.add(inside)
             for name in names:
                 path = os.path.join(folder, name)
@@ -54,9 +56,17 @@ class Disk(NamedTuple):
 
     def put(self, root: str, now: float) -> None:
         """Makes a root hold this disk and nothing else; what has no time gets that of `now`."""
-        shutil.rmtree(root, ignore_errors=True)
+        for place, _, names in os.walk(root, topdown=False):
+            folder = _relative(place, root)
+            for name in names:
+                if os.path.join(folder, name) not in self.files:
+                    os.unlink(os.path.join(place, name))
+            if folder not in self.folders:
+                os.rmdir(place)
         for folder in sorted(self.folders):
-            os.mkdir(os.path.join(root, folder) if folder else root, MODE)
+            path = os.path.join(root, folder) if folder else root
+            if not os.path.isdir(path):
+                os.mkdir(path, MODE)
         for name, data in self.files.items():
             path = os.path.join(root, name)
             with open(path, "wb") as stream:
@@ -169,9 +179,7 @@ def _apply(names: dict[str, int], change: _Change) -> None:
 def _kept(pending: Sequence[_Change], limit: int) -> Iterable[tuple[_Change, ...]]:
     """Returns what of the pending changes may have reached the disk: all subsets of a few, else the telling ones."""
     if len(pending) <= limit:
-        return itertools.chain.from_iterable(
-            itertools.combinations(pending, size) for size in range(len(pending) + 1)
-        )
+        return itertools.chain.from_iterable(itertools.combinations(pending, size) for size in range(len(pending) + 1))
     prefixes = [tuple(pending[:size]) for size in range(len(pending) + 1)]
     without_one = [tuple(pending[:i]) + tuple(pending[i + 1 :]) for i in range(len(pending))]
     only_one = [(change,) for change in pending]
@@ -195,7 +203,7 @@ def crash_points(before: Disk, log: Sequence[Step], root: str, *, limit: int = A
             shown += step.args[0]
         elif step.name == "write_new":
             path, data, synced = step.args
-            name = os.path.relpath(path, root)
+            name = _relative(path, root)
             number = model.create(name)
             yield point(f"{EMPTY} {step}")
             model.data[number] = data[: len(data) // 2]
@@ -211,8 +219,7 @@ def crash_points(before: Disk, log: Sequence[Step], root: str, *, limit: int = A
 
 def _carry_out(model: _Model, step: Step, root: str) -> None:
     """Does to the model what a step does to the disk in one stroke; reading does nothing."""
-    paths = [os.path.relpath(arg, root) for arg in step.args if isinstance(arg, str)]
-    names = ["" if path == "." else path for path in paths]
+    names = [_relative(arg, root) for arg in step.args if isinstance(arg, str)]
     if step.name == "make_root":
         model.safe.setdefault("", _FOLDER)
         model.live.setdefault("", _FOLDER)

@@ -60,9 +60,9 @@ def environment(home: Path | str = "/nonexistent", **changes: str | None) -> dic
 class Cli:
     """The command line of one root, each command as a process of its own."""
 
-    def __init__(self, root: Path, *, script: Path | None = None, **changes: str | None) -> None:
+    def __init__(self, root: Path, **changes: str | None) -> None:
         self.root = root
-        self.command = [sys.executable, *([str(script)] if script else ["-m", "agent_chat"])]
+        self.command = [sys.executable, "-m", "agent_chat"]
         self.environment = environment(root.parent, AGENT_CHAT_ROOT=str(root), **changes)
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:

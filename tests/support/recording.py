@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from agent_chat.storage.filesystem import READING, WRITING, FileSystem
@@ -80,7 +79,11 @@ class RecordingFileSystem(FileSystem):
 
     def show(self, text: str, sink: Callable[[str], object]) -> None:
         """Writes to the standard output of the call that this file system belongs to."""
-        self._do(PRINT, (text,), lambda: sink(text), lambda share: sink(text[: int(len(text) * share)]))
+
+        def write(share: float) -> None:
+            sink(text[: int(len(text) * share)])
+
+        self._do(PRINT, (text,), lambda: write(1.0), write)
 
     def list_folder(self, path: str) -> list[str]:
         return self._do("list_folder", (path,), lambda: FileSystem.list_folder(self, path))
@@ -128,7 +131,7 @@ class RecordingFileSystem(FileSystem):
 
 def _changed_when_written(status: os.stat_result) -> os.stat_result:
     """A status whose time of change is that of the last writing, which can be set; the kernel's own cannot."""
-    return os.stat_result(tuple(status)[:9] + (int(status.st_mtime),), _times(status))  # type: ignore[arg-type]
+    return os.stat_result((*tuple(status)[:9], int(status.st_mtime)), _times(status))
 
 
 def _times(status: os.stat_result) -> dict[str, float]:
@@ -182,7 +185,10 @@ class KillingFileSystem(RecordingFileSystem):
             return act()
         self.killed = step
         if self._when == AFTER:
-            act()
+            try:
+                act()
+            finally:
+                self.die(step)
         elif self._when != BEFORE and part is not None:
             share = 0.5 if self._when == HALF else 0.0
             self._alone(lambda: part(share))
@@ -207,5 +213,3 @@ class InterveningFileSystem(RecordingFileSystem):
             self.intervened = True
             self._act(step)
         return act()
-
-

@@ -110,7 +110,7 @@ class Stage:
         assert isinstance(watched, RecordingFileSystem)
         _OWN.out = lambda text: watched.show(text, out.write)
         _OWN.err = err.write
-        with contextlib.nullcontext() if sys.stdout is _OUT else screens():  # type: ignore[comparison-overlap]
+        with contextlib.nullcontext() if sys.stdout is _OUT else screens():
             try:
                 status: int | None = main((*argv, "--json"), {"HOME": self.root}, workspace=workspace)
             except Killed:

@@ -1,0 +1,42 @@
+"""Calls that run at the same time, at every point of each other: nobody skips, repeats, or sees a part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crash.test_states import complain
+from tests.crash.turns import check_intruder, check_reader_and_writer, check_two_readers, check_two_writers
+from tests.support import tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_reader_neither_skips_nor_repeats_while_two_messages_are_published(folder: Path) -> None:
+    before = tally.COUNTED["interleavings"]
+    complain(check_reader_and_writer(folder, every=False))
+    assert tally.COUNTED["interleavings"] > before
+
+
+@pytest.mark.slow
+def test_a_reader_is_right_wherever_the_two_messages_are_published(folder: Path) -> None:
+    complain(check_reader_and_writer(folder, every=True))
+
+
+def test_two_readers_of_one_name_never_move_the_cursor_back(folder: Path) -> None:
+    complain(check_two_readers(folder, every=False))
+
+
+@pytest.mark.slow
+def test_two_readers_of_one_name_that_are_both_held_up_never_move_the_cursor_back(folder: Path) -> None:
+    complain(check_two_readers(folder, every=True))
+
+
+def test_two_writers_never_give_the_same_number(folder: Path) -> None:
+    complain(check_two_writers(folder))
+
+
+def test_a_file_that_appears_under_the_name_of_a_message_is_never_replaced(folder: Path) -> None:
+    complain(check_intruder(folder))

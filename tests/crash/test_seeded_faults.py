@@ -1,0 +1,200 @@
+"""Deliberate bugs, each of which the crash lane must notice: these test the tests."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Callable, NamedTuple
+
+import pytest
+
+from tests.crash.loops import check_errors, check_kills, check_power_losses, trial_of
+from tests.crash.rows import ROWS
+from tests.crash.turns import check_intruder, check_reader_and_writer, check_two_readers, check_two_writers
+from tests.support import tally
+from tests.support.seeding import Edit, seeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.crash.checks import Trial
+
+CHANNEL = "agent_chat.storage.channel"
+CURSORS = "agent_chat.storage.cursor_store"
+MAIN = "agent_chat.cli.main"
+MENDING = "agent_chat.operations.mending"
+MESSAGE_STORE = "agent_chat.storage.message_store"
+MESSAGES = "agent_chat.operations.messages"
+PUBLICATION = "agent_chat.storage.publication"
+
+
+def on(name: str, check: Callable[[Trial], list[str]]) -> Callable[[Path], list[str]]:
+    """Returns a check of one row of the table, found by its name."""
+    (row,) = (row for row in ROWS if row.name == name)
+    return lambda folder: check(trial_of(row, folder))
+
+
+def failing(trial: Trial) -> list[str]:
+    """Fails each primitive with EIO."""
+    return check_errors(trial, (errno.EIO,))
+
+
+class Fault(NamedTuple):
+    """A bug and the check that must notice it; `sign` stands in what it says."""
+
+    name: str
+    edits: tuple[Edit, ...]
+    check: Callable[[Path], list[str]]
+    sign: str
+
+
+POST, READ = "post, a reply", "read, from a cursor"
+
+FAULTS = (
+    Fault(
+        "the folder is not synced",
+        (Edit(PUBLICATION, "files.sync_folder(folder)", "pass"),),
+        on(POST, check_power_losses),
+        "success was reported and is not there",
+    ),
+    Fault(
+        "the file is not synced",
+        (Edit(PUBLICATION, "write_new(path, data)", "write_new(path, data, sync=False)"),),
+        on(POST, check_power_losses),
+        "partial",
+    ),
+    Fault(
+        "a cursor is not synced",
+        (Edit(PUBLICATION, "write_new(path, data)", "write_new(path, data, sync=False)"),),
+        on(READ, check_power_losses),
+        "partial",
+    ),
+    Fault(
+        "publishing replaces",
+        (
+            Edit(PUBLICATION, "files.link(temporary, target)", "files.replace(temporary, target)"),
+            Edit(PUBLICATION, "        else:\n            files.remove(temporary)\n", ""),
+        ),
+        check_intruder,
+        "was replaced",
+    ),
+    Fault(
+        "the file has its name before it is written",
+        (
+            Edit(
+                CHANNEL,
+                "temporary = self._write_temporary(message_record.render(message))",
+                "self._files.write_new(self._layout.file(file_name), message_record.render(message))\n"
+                "        self._files.sync_folder(self._layout.folder)\n"
+                "        return seq, file_name",
+            ),
+        ),
+        on(POST, check_kills),
+        "partial",
+    ),
+    Fault(
+        "the lock is given back before the message is published",
+        (
+            Edit(
+                CHANNEL,
+                "message = draft.replace(seq=seq)",
+                "self._lock.release()\n        message = draft.replace(seq=seq)",
+            ),
+            Edit(CHANNEL, "        self._lock.release()\n\n", "        self._lock.held and self._lock.release()\n\n"),
+            Edit(CHANNEL, "assert self._lock.held", "pass"),
+        ),
+        check_two_writers,
+        "the numbers are",
+    ),
+    Fault(
+        "the number is chosen before the lock is held",
+        (
+            Edit(
+                MESSAGES,
+                "    with channel.mutation() as mutation:\n        numbers = mutation.numbers()\n",
+                "    numbers = channel.messages.numbers()\n    with channel.mutation() as mutation:\n",
+            ),
+        ),
+        check_two_writers,
+        "the numbers are",
+    ),
+    Fault(
+        "the reader lists once",
+        (Edit(MESSAGE_STORE, "again=listed", "again=None"),),
+        lambda folder: check_reader_and_writer(folder, every=False),
+        "the reader is shown",
+    ),
+    Fault(
+        "the cursor is stored before the reply is shown",
+        (
+            Edit(
+                MAIN,
+                "    try:\n        output.show_reply(",
+                "    _ = reply.after and reply.after()\n    try:\n        output.show_reply(",
+            ),
+        ),
+        on(READ, check_kills),
+        "never shown and passed over",
+    ),
+    Fault(
+        "a folder that cannot be listed is empty",
+        (
+            Edit(
+                MESSAGE_STORE,
+                "            return self._workspace.files.list_folder(self._layout.folder)\n",
+                "            try:\n"
+                "                return self._workspace.files.list_folder(self._layout.folder)\n"
+                "            except OSError:\n"
+                "                return []\n",
+            ),
+        ),
+        on(READ, failing),
+        "a failing disk is answered with 0",
+    ),
+    Fault(
+        "a cursor goes back",
+        (Edit(CURSORS, "if there is not None and there.seq > seq:", "if False:"),),
+        lambda folder: check_two_readers(folder, every=False),
+        "the cursor goes",
+    ),
+    Fault(
+        "a failed publication is not taken back",
+        (Edit(PUBLICATION, "        _take_back(files, temporary, target, aside, error)\n", ""),),
+        on(POST, failing),
+        "published, though it says IO_ERROR",
+    ),
+    Fault(
+        "the old file is removed before the new one is published",
+        (
+            Edit(
+                MENDING,
+                "    old = stored.message.seq\n",
+                "    old = stored.message.seq\n    mutation._files.remove(mutation._layout.file(stored.file))\n",
+            ),
+        ),
+        on("doctor, duplicate", check_kills),
+        "neither the old nor the new",
+    ),
+    Fault(
+        "a dead writer's temporary stays for good",
+        (Edit(PUBLICATION, "if age > STALE_TEMPORARY_SECONDS", "if age < 0"),),
+        on(POST, check_kills),
+        "left behind for good",
+    ),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_fault_is_noticed(fault: Fault, folder: Path) -> None:
+    with seeded(*fault.edits):
+        found = fault.check(folder)
+    assert any(fault.sign in text for text in found), found[:5]
+    tally.count("seeded faults noticed")
+
+
+def test_a_seeded_fault_is_gone_afterwards(folder: Path) -> None:
+    (fault,) = (fault for fault in FAULTS if fault.name == "a cursor goes back")
+    with seeded(*fault.edits):
+        (folder / "wrong").mkdir()
+        assert fault.check(folder / "wrong")
+    assert fault.check(folder) == []

@@ -1,0 +1,99 @@
+"""Whatever a kill or a power loss leaves is whole, old or new, and leads on: for every row of the table."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_chat.cli.commands import COMMANDS
+from tests.crash.loops import check_kills, check_kills_of_the_repeat, check_power_losses, kills, trial_of
+from tests.crash.rows import ROWS, Row
+from tests.support import tally
+from tests.support.disks import crash_points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tests.support.disks import Disk
+
+QUICK = [row for row in ROWS if row.quick]
+REST = [row for row in ROWS if not row.quick]
+SECOND_KILLS = 24
+
+
+def complain(found: list[str]) -> None:
+    """Fails with what was found, each thing once."""
+    tally.count(tally.VIOLATIONS, len(found))
+    assert not found, f"{len(found)} violations:\n" + "\n".join(list(dict.fromkeys(found))[:20])
+
+
+def name_of(row: Row) -> str:
+    """The name under which a row is shown."""
+    return row.name
+
+
+def test_every_command_that_changes_files_has_a_row() -> None:
+    assert {command.path for command in COMMANDS if command.mutates} <= {row.command for row in ROWS}
+
+
+@pytest.mark.parametrize("row", QUICK, ids=name_of)
+def test_a_kill_leaves_a_sound_root(row: Row, folder: Path) -> None:
+    before = tally.COUNTED["kill states"]
+    complain(check_kills(trial_of(row, folder)))
+    assert tally.COUNTED["kill states"] > before
+
+
+@pytest.mark.parametrize("row", QUICK, ids=name_of)
+def test_a_power_loss_leaves_a_sound_root(row: Row, folder: Path) -> None:
+    """Here what is lost is the end of the changes, or one of them; in the slow lane it is any of them."""
+    before = tally.COUNTED["power-loss states"]
+    complain(check_power_losses(trial_of(row, folder), limit=0))
+    assert tally.COUNTED["power-loss states"] > before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", REST, ids=name_of)
+def test_a_kill_of_any_command_leaves_a_sound_root(row: Row, folder: Path) -> None:
+    complain(check_kills(trial_of(row, folder)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
+def test_a_power_loss_that_keeps_any_of_the_changes_leaves_a_sound_root(row: Row, folder: Path) -> None:
+    complain(check_power_losses(trial_of(row, folder)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
+def test_a_second_kill_leaves_a_sound_root(row: Row, folder: Path) -> None:
+    before = tally.COUNTED["states of a second kill"]
+    complain(check_kills_of_the_repeat(trial_of(row, folder), at_most=SECOND_KILLS))
+    assert tally.COUNTED["states of a second kill"] > before
+
+
+@pytest.mark.parametrize("row", QUICK, ids=name_of)
+def test_the_model_of_the_disk_leaves_what_a_kill_leaves(row: Row, folder: Path) -> None:
+    """The power losses are worked out by a model; that it is no fancy shows where the real disk can be asked."""
+    trial = trial_of(row, folder)
+    really = {contents(left.disk) for left in kills(trial, trial.start)}
+    points = crash_points(trial.before, trial.undisturbed.files.log, trial.stage.root)
+    assert really == {contents(point.alive) for point in points}
+
+
+def contents(disk: Disk) -> tuple[frozenset[str], tuple[tuple[str, bytes], ...]]:
+    """A disk with its temporaries numbered, since each call gives them other names."""
+    names = sorted(_numbered(disk.files))
+    return disk.folders, tuple((name, data) for name, data in names)
+
+
+def _numbered(files: dict[str, bytes]) -> Iterable[tuple[str, bytes]]:
+    seen: Counter[str] = Counter()
+    for name, data in sorted(files.items()):
+        plain = re.sub(r"tmp-[0-9a-f]{16}$", "tmp", name)
+        seen[plain] += 1
+        yield f"{plain}{os.sep}{seen[plain]}", data
