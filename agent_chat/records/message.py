@@ -16,6 +16,8 @@ MAX_BODY_BYTES = 1 << 20
 MAX_TITLE_BYTES = 1 << 16
 MAX_HEADER_BYTES = 1 << 19  # half of what is read, so that what is added on the way (number, time, topic) fits
 MAX_FILE_BYTES = 4 << 20
+# What a reader sees of a file that another program is writing ends at the end of a page of memory.
+PAGE_BYTES = 4096
 # Statuses of audit messages: written by commands about what they did, refused in `post`, waking nobody.
 AUDIT_PREFIXES = ("task.", "lease.", "path.", "state.", "event.", "marker.", "lock.", "claim.", "access.", "retention.")
 _TEXT_KEYS = ("topic", "status", "account", "session", "connection", "level", "key", "transaction")
@@ -136,7 +138,12 @@ def render(message: Message) -> bytes:
     body = message.body
     if body and not body.endswith("\n"):
         body += "\n"
-    return (header + body).encode("utf-8")
+    data = (header + body).encode("utf-8")
+    if len(data) % PAGE_BYTES:
+        return data
+    # An empty line in the header means nothing; it keeps the file from looking like one that is still being written.
+    end = len(header) - len("---\n")
+    return (header[:end] + "\n" + header[end:] + body).encode("utf-8")
 
 
 def to_json(message: Message, file: str) -> dict[str, object]:

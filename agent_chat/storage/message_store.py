@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 # A file younger than this may still be on its way (an editor, a checkout); see the rule of unfinished files.
 SETTLING_SECONDS = 2.0
-# While a file is being written, what a reader sees of it ends at the end of a page.
-PAGE_BYTES = 4096
 COPY = "it is a copy of another file of that number"
 _CONFLICT = ".sync-conflict-"
 
@@ -280,7 +278,7 @@ class MessageStore:
             return Refused(file=name, reason=str(error))
         if not data.endswith(b"\n") and self._is_young(path, len(data)):
             return Unfinished(file=name, reason="its last line has no end yet")
-        if len(data) % PAGE_BYTES == 0 and self._is_young(path, len(data)):
+        if len(data) % message_record.PAGE_BYTES == 0 and self._is_young(path, len(data)):
             return Unfinished(file=name, reason="it may still grow")
         return Stored(message=message, file=name)
 

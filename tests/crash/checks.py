@@ -29,6 +29,7 @@ class Trial:
     def __init__(self, row: Row, stage: Stage) -> None:
         self.row = row
         self.stage = stage
+        stage.links = row.links
         row.prepare(stage)
         self.before = stage.disk()
         self.old = view_of(self.before)

@@ -31,7 +31,7 @@ class Row(NamedTuple):
     `between(view, old, new)` tells whether a state that is neither old nor new may be seen. `settles`: calling again
     after a crash leads where the undisturbed call leads, however often. `durable`: what was reported outlives a power
     loss. `keeps_messages`: a call that fails publishes nothing. `refusals` are the codes of calling again when it was
-    done already. `reader` is the agent that is shown messages. `quick` rows are looked at in the fast lane.
+    done already. `links`: whether the disk has hard links. `reader` is the agent that is shown messages. `quick` rows are looked at in the fast lane.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Row(NamedTuple):
     refusals: tuple[str, ...] = ()
     reader: str = ""
     other: str = "dave"
+    links: bool = True
     quick: bool = False
 
     @property
@@ -193,6 +194,7 @@ ROWS: tuple[Row, ...] = (
     Row("leave", ("leave", "dev", "--as", "bob"), closed_channel, refusals=("AGENT_UNKNOWN",), other="alice"),
     Row("post, first in a channel", POST, empty_channel, between=_posted_again, settles=False, quick=True),
     Row("post, a reply", (*POST, "--reply", "2"), conversation, between=_posted_again, settles=False),
+    Row("post, without hard links", POST, conversation, between=_posted_again, settles=False, links=False),
     Row("post, with a key", KEYED, conversation),
     Row("post, with a key that was used", KEYED, keyed),
     Row(

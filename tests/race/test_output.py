@@ -110,6 +110,7 @@ def test_peek_and_ack_lose_nothing_to_a_cut_pipe(root: Root) -> None:
     assert root.titles() == ["large 2", "large 3"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_chat.records import frontmatter
-from agent_chat.records.message import Message, MessageError, is_audit_status, parse, render, to_json
+from agent_chat.records.message import PAGE_BYTES, Message, MessageError, is_audit_status, parse, render, to_json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 NAMES = st.sampled_from(["alice", "Bob", "c.d-e_f", "Їжак", "さくら", "ñandú", "x" * 64])
@@ -231,3 +231,13 @@ def test_the_json_form_has_the_least_fields_always_and_the_others_where_they_app
         "refs": ["path:a"],
         "mentions": ["c"],
     }
+
+
+def test_a_message_of_ours_never_ends_at_the_end_of_a_page() -> None:
+    """Such a file looks like one that another program is still writing, and would be held back for two seconds."""
+    start = Message(seq=1, sender="alice", title="t", body="x\n", created="2026-11-30T00:00:00+00:00")
+    padding = PAGE_BYTES - len(render(start))
+    message = start.replace(body="y" * padding + "x\n")
+    data = render(message)
+    assert len(data) % PAGE_BYTES == 1
+    assert parse(data, seq=1) == message

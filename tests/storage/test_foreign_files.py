@@ -375,6 +375,7 @@ def test_a_message_that_cannot_be_read_stops_the_cursor_with_an_error_and_comes_
     assert root.titles("carol") == ["unreadable", "behind it"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tasks", "claims", "locks", ".cursors", ".cache", ".lock", "_meta.json", "state.md"])
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_folder_for_a_file_or_a_file_for_a_folder_is_refused_and_named(root: Root, name: str, kind: str) -> None:

@@ -11,7 +11,7 @@ import errno
 import os
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
-from agent_chat.storage.filesystem import READING, WRITING, FileSystem
+from agent_chat.storage.filesystem import READING, WRITING, FileSystem, LinksUnsupportedError
 
 if TYPE_CHECKING:
     from agent_chat.storage.workspace import Clock
@@ -44,6 +44,7 @@ class RecordingFileSystem(FileSystem):
     def __init__(self, root: str, clock: Clock) -> None:
         super().__init__(root, clock)
         self.clock = clock
+        self.links = True  # False: as on a file system that has none
         self.log: list[Step] = []
         self._inside = False
 
@@ -114,7 +115,12 @@ class RecordingFileSystem(FileSystem):
         self._do("write_new", (path, data, sync), write, write)
 
     def link(self, source: str, target: str) -> None:
-        self._do("link", (source, target), lambda: FileSystem.link(self, source, target))
+        def make() -> None:
+            if not self.links:
+                raise LinksUnsupportedError(errno.EOPNOTSUPP, "no hard links here", target)
+            FileSystem.link(self, source, target)
+
+        self._do("link", (source, target), make)
 
     def replace(self, source: str, target: str) -> None:
         self._do("replace", (source, target), lambda: FileSystem.replace(self, source, target))

@@ -90,6 +90,7 @@ class Stage:
 
     def __init__(self, root: str) -> None:
         self.root = root
+        self.links = True
 
     def put(self, disk: Disk) -> None:
         """Makes the root hold a disk."""
@@ -108,6 +109,7 @@ class Stage:
         out, err = io.StringIO(), io.StringIO()
         watched = workspace.files
         assert isinstance(watched, RecordingFileSystem)
+        watched.links = self.links
         _OWN.out = lambda text: watched.show(text, out.write)
         _OWN.err = err.write
         with contextlib.nullcontext() if sys.stdout is _OUT else screens():
