@@ -168,7 +168,7 @@ def ack(request: Request) -> Reply:
         raise ChatError("USAGE", "give a number to move to, or --reset N", next="agent-chat ack --help")
     seq = reset if reset is not None else _number(channel, str(target))
     numbers = channel.messages.numbers()
-    late, count = ([], 0) if reset is not None else reading.late_below_cursor(channel, agent, numbers)
+    late, count = reading.late_below_cursor(channel, agent, numbers, reset=reset)
     now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None, numbers=numbers, late=late)
     line = f"{agent} at #{now} in {channel.name} (was #{previous})"
     announced = late_line(channel.name, late, count)

@@ -226,10 +226,24 @@ def search(
     return _fill(channel, channel.messages.numbers(), after, wanted, bounds)
 
 
-def late_below_cursor(channel: Channel, agent: str, numbers: Numbers) -> tuple[list[str], int]:
-    """Returns the files that arrived below an agent's cursor unannounced, and how many they are."""
-    cursor = channel.cursors.load(agent)
-    return channel.cursors.arrived(cursor, numbers, channel.messages)[:2] if cursor is not None else ([], 0)
+def late_below_cursor(
+    channel: Channel, agent: str, numbers: Numbers, *, reset: int | None = None
+) -> tuple[list[str], int]:
+    """Returns the files that arrived below an agent's cursor unannounced, and how many they are.
+
+    With `reset` those that will be above it are left out: they are unread again.
+    """
+    try:
+        cursor = channel.cursors.load(agent)
+    except ChatError as error:
+        if error.code != "CURSOR_INVALID" or reset is None:
+            raise
+        cursor = None
+    late, count, _ = channel.cursors.arrived(cursor, numbers, channel.messages) if cursor else ([], 0, False)
+    if reset is None:
+        return late, count
+    below = [name for name in late if name in numbers.names_up_to(reset)]
+    return below, len(below)
 
 
 def acknowledge(

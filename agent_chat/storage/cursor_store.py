@@ -164,10 +164,11 @@ class CursorStore:
         if not lock.acquire(LOCK_SECONDS):
             raise ChatError("CHANNEL_BUSY", f"the cursor of {agent} in {self._channel} is locked{lock.holder()}")
         try:
-            there = None if back else self.load(agent)
-            if there is not None and there.seq > seq:
+            there = self._before_reset(agent) if back else self.load(agent)
+            if there is not None and there.seq > seq and not back:
                 return there.seq
-            known_late = [name for name in (there.late if there else ()) if name in numbers]
+            present = numbers.names_up_to(seq) if back else numbers  # above a cursor that goes back they are unread
+            known_late = [name for name in (there.late if there else ()) if name in present]
             known_late += [name for name in late if name not in known_late]
             # Synced before it takes the name: after a power loss a cursor is the old or the new one, never torn.
             data = render(seq, numbers.known_at(seq), self._listed_before(numbers), known_late)
@@ -176,6 +177,15 @@ class CursorStore:
             return seq
         finally:
             lock.release()
+
+    def _before_reset(self, agent: str) -> Cursor | None:
+        """Returns the cursor that is about to be moved back, None also where it cannot be told: that is mended so."""
+        try:
+            return self.load(agent)
+        except ChatError as error:
+            if error.code != "CURSOR_INVALID":
+                raise
+            return None
 
     def _listed_before(self, numbers: Numbers) -> int:
         """Returns how many milliseconds ago a listing began, rounded up; at most ten digits."""

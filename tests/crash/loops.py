@@ -35,6 +35,12 @@ class Left(NamedTuple):
     shown: str
 
 
+def complain(found: list[str]) -> None:
+    """Fails with what was found, each thing once."""
+    tally.count(tally.VIOLATIONS, len(found))
+    assert not found, f"{len(found)} violations:\n" + "\n".join(list(dict.fromkeys(found))[:20])
+
+
 def trial_of(row: Row, folder: Path) -> Trial:
     """Sets up a row in a folder of the test's own."""
     return Trial(row, Stage(str(folder / "root")))
@@ -92,9 +98,7 @@ def check_kills_of_the_repeat(trial: Trial, *, at_most: int) -> list[str]:
     return found
 
 
-def check_errors(
-    trial: Trial, codes: tuple[int, ...] = CODES_OF_DISKS, *, for_good: bool = False, every: bool = True
-) -> list[str]:
+def check_errors(trial: Trial, codes: tuple[int, ...] = CODES_OF_DISKS, *, for_good: bool = False) -> list[str]:
     """Lets each primitive of the row's call fail with each errno; with `for_good`, every change after it too."""
     found: list[str] = []
     for n in itertools.count(1):

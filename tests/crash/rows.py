@@ -31,7 +31,8 @@ class Row(NamedTuple):
     `between(view, old, new)` tells whether a state that is neither old nor new may be seen. `settles`: calling again
     after a crash leads where the undisturbed call leads, however often. `durable`: what was reported outlives a power
     loss. `keeps_messages`: a call that fails publishes nothing. `refusals` are the codes of calling again when it was
-    done already. `links`: whether the disk has hard links. `reader` is the agent that is shown messages. `quick` rows are looked at in the fast lane.
+    done already. `reader` is the agent that is shown messages, `other` one that may post. `links`: whether the disk has
+    hard links. `quick` rows are looked at in the fast lane.
     """
 
     name: str
@@ -244,3 +245,10 @@ ROWS: tuple[Row, ...] = (
     Row("doctor, late", FIX, late_unique, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, stale temporary", FIX, stale_temporary),
 )
+
+QUICK = tuple(row for row in ROWS if row.quick)
+
+
+def name_of(row: Row) -> str:
+    """Returns the name under which a row is shown."""
+    return row.name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crash.test_states import complain
+from tests.crash.loops import complain
 from tests.crash.turns import check_intruder, check_reader_and_writer, check_two_readers, check_two_writers
 from tests.support import tally
 

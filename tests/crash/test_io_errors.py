@@ -12,9 +12,8 @@ import pytest
 from agent_chat.cli.commands import COMMANDS
 from agent_chat.cli.parser import parse
 from agent_chat.storage import filesystem
-from tests.crash.loops import CODES_OF_DISKS, check_errors, faults_of_answer, trial_of
-from tests.crash.rows import KEYED, ROWS, Row, conversation, late_arrival, marker
-from tests.crash.test_states import QUICK, complain, name_of
+from tests.crash.loops import CODES_OF_DISKS, check_errors, complain, faults_of_answer, trial_of
+from tests.crash.rows import KEYED, QUICK, ROWS, Row, conversation, late_arrival, marker, name_of
 from tests.support import tally
 from tests.support.cli import run
 from tests.support.recording import FailingFileSystem

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.crash.loops import trial_of
+from tests.crash.loops import complain, trial_of
 from tests.crash.rows import ROWS, Row
-from tests.crash.test_states import complain
 from tests.support import tally
 from tests.support.killed_cli import command, was_killed
 from tests.support.processes import PATIENCE, environment

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_chat.cli.commands import COMMANDS
-from tests.crash.loops import check_kills, check_kills_of_the_repeat, check_power_losses, kills, trial_of
-from tests.crash.rows import ROWS, Row
+from tests.crash.loops import check_kills, check_kills_of_the_repeat, check_power_losses, complain, kills, trial_of
+from tests.crash.rows import QUICK, ROWS, Row, name_of
 from tests.support import tally
 from tests.support.disks import crash_points
 
@@ -21,20 +21,8 @@ if TYPE_CHECKING:
 
     from tests.support.disks import Disk
 
-QUICK = [row for row in ROWS if row.quick]
 REST = [row for row in ROWS if not row.quick]
 SECOND_KILLS = 40
-
-
-def complain(found: list[str]) -> None:
-    """Fails with what was found, each thing once."""
-    tally.count(tally.VIOLATIONS, len(found))
-    assert not found, f"{len(found)} violations:\n" + "\n".join(list(dict.fromkeys(found))[:20])
-
-
-def name_of(row: Row) -> str:
-    """The name under which a row is shown."""
-    return row.name
 
 
 def test_every_command_that_changes_files_has_a_row() -> None:

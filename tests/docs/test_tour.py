@@ -16,10 +16,7 @@ from tests.tidy import tree
 SCRIPT = str(tree.ROOT / "examples" / "pair.sh")
 CHAT = f"{shlex.quote(sys.executable)} {shlex.quote(str(tree.ROOT / 'chat.py'))}"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell script"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell script")
 
 
 def tour(tmp_path: Path, chat: str) -> subprocess.CompletedProcess[str]:
