@@ -20,6 +20,8 @@ from tests.support.cli import CLOSED, DANGER, NULL, FakeClock, Result, Stdin, pl
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent_chat.cli.command import Command
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -71,6 +73,17 @@ def test_status(root: Path, argv: list[str], status: int) -> None:
         elif status == 2:
             assert result.stdout == ""
             assert result.stderr.startswith("agent-chat: ")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_answers_help_in_short_whatever_else_is_wrong(command: Command, tmp_path: Path) -> None:
+    for argv in ([*command.path, "--help"], ["--help", *command.path], [*command.path, "--nosuch", "-h"]):
+        result = run(argv, tmp_path / "none")
+        assert (result.status, result.stderr) == (0, "")
+        assert 3 <= result.stdout.count("\n") <= 40
+        assert result.stdout.startswith(f"agent-chat {command.name}")
+    assert run(["help", *command.path], tmp_path / "none").stdout == result.stdout
+    assert not (tmp_path / "none").exists()
 
 
 def test_doctor_with_findings_is_a_negative_answer(root: Path) -> None:
@@ -168,9 +181,9 @@ LINES: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_reply_says_which_root_was_used(root: Path, command: object) -> None:
+def test_every_reply_says_which_root_was_used(root: Path, command: Command) -> None:
     """All but the texts about the program itself, which look at no root; `--json` stands before or after."""
-    name = command.name  # type: ignore[attr-defined]
+    name = command.name
     assert name in LINES, "a new command needs a line here"
     for argv in (["--json", name, *LINES[name]], [name, *LINES[name], "--json"]):
         result = run(argv, root)

@@ -152,7 +152,7 @@ FAULTS = (
     ),
     Fault(
         "a cursor goes back",
-        (Edit(CURSORS, "if there is not None and there.seq > seq:", "if False:"),),
+        (Edit(CURSORS, "there.seq > seq", "False"),),
         lambda folder: check_two_readers(folder, every=False),
         "the cursor goes",
     ),

@@ -182,7 +182,7 @@ def run(
         try:
             sys.stdin = source
             streams = [io.TextIOWrapper(file, encoding="ascii") for file in (out, err)]
-            sys.stdout, sys.stderr = None if stdout_closed else streams[0], streams[1]  # type: ignore[assignment]
+            sys.stdout, sys.stderr = None if stdout_closed else streams[0], streams[1]
             status = main(argv, variables, workspace=workspace)
             texts = [_written(out), _written(err)]
         finally:

@@ -1,0 +1,176 @@
+"""What every step of the model needs: real channels on a disk that can fail, and the comparison with the reference."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from hypothesis.stateful import RuleBasedStateMachine, invariant
+
+from agent_chat.errors import ChatError
+from agent_chat.operations import doctor, reading
+from agent_chat.operations.inbox import inbox
+from agent_chat.records import message as message_record
+from agent_chat.storage.channel import Channel, channel_names
+from agent_chat.storage.message_store import seq_of
+from agent_chat.storage.workspace import Workspace
+from tests.model.reference import Reference, Said
+from tests.support.cli import ArrivalFiles, Crash, FakeClock, FaultyFiles
+
+if TYPE_CHECKING:
+    from agent_chat.operations.messages import Draft
+
+AGENTS = ("alice", "bob", "carol")
+LONG_AGO = 1_000_000_000
+TICK = 10
+
+
+class FaultyArrivals(FaultyFiles, ArrivalFiles):
+    """A disk that fails, on which files came to their names when they were last written."""
+
+
+class Machine(RuleBasedStateMachine):
+    """Two channels, one open and one closed; what is not on the real disk is in `self.model`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp(prefix="agent-chat-model-"))
+        self.clock = FakeClock(float(LONG_AGO))
+        self.ticks = 0
+        self.model: dict[str, Reference] = {}
+        self.fault: tuple[int, int | None] | None = None
+        self.keyed: list[tuple[str, Draft]] = []
+        self.titles = 0
+        self.died = False
+
+    def teardown(self) -> None:
+        """Removes the root."""
+        shutil.rmtree(self.root)
+
+    # -- the means -----------------------------------------------------------------------------------------------
+
+    def workspace(self, *, faulty: bool = False) -> Workspace:
+        """The workspace of the next call; a fault that was ordered hits this one."""
+        at, code = (0, None)
+        if faulty and self.fault is not None:
+            (at, code), self.fault = self.fault, None
+        return Workspace(
+            str(self.root), clock=self.clock, files=FaultyArrivals(str(self.root), self.clock, at=at, code=code)
+        )
+
+    def channel(self, name: str, *, faulty: bool = False) -> Channel:
+        return Channel(self.workspace(faulty=faulty), name)
+
+    def attempt(self, act: Callable[[], Any], *, expected: tuple[str, ...] = ()) -> tuple[bool, Any]:
+        """Carries out an operation; returns whether it ended well, and its result or error.
+
+        An error that nobody ordered, and that was not expected, fails the test.
+        """
+        ordered = self.fault is not None
+        try:
+            result = act()
+        except Crash as error:
+            self.died = True
+            return False, error
+        except (ChatError, OSError) as error:
+            code = getattr(error, "code", "")
+            if not ordered and code not in expected:
+                raise
+            self.died |= code == "MESSAGE_PUBLICATION_UNKNOWN"
+            return False, error
+        assert not expected, f"{result} instead of {expected}"
+        return True, result
+
+    def settle(self) -> None:
+        """Ends a step: what was written in it gets its time, and the clock is turned."""
+        now = LONG_AGO + self.ticks * TICK
+        for path in self.root.rglob("*"):
+            if path.lstat().st_mtime > LONG_AGO + 10_000_000:
+                os.utime(path, (now, now), follow_symlinks=False)
+        self.ticks += 1
+        self.clock.turn(TICK)
+
+    def title(self) -> str:
+        self.titles += 1
+        return f"t{self.titles}"
+
+    def on_disk(self, name: str) -> dict[str, Said]:
+        """The message files of a channel as they are, with what the model knows of their arrival."""
+        found: dict[str, Said] = {}
+        for path in (self.root / name).iterdir():
+            seq = seq_of(path.name)
+            if seq is None:
+                continue
+            message = message_record.parse(path.read_bytes(), seq=seq)
+            known = self.model[name].messages.get(path.name)
+            found[path.name] = Said(
+                file=path.name,
+                seq=seq,
+                sender=message.sender,
+                to=message.to,
+                title=message.title,
+                arrived=known.arrived if known else self.ticks,
+                audit=message.is_audit,
+                reply_to=message.reply_to,
+                was=message.was,
+            )
+        return found
+
+    def adopt(self, name: str, *, may_come: set[str], may_go: set[str] = frozenset()) -> list[Said]:  # type: ignore[assignment]
+        """Takes over what an operation did to the messages, if that is something it was allowed to do."""
+        before, after = self.model[name].messages, self.on_disk(name)
+        came = [after[file] for file in sorted(after.keys() - before.keys())]
+        assert {said.title for said in came} <= may_come
+        assert before.keys() - after.keys() <= may_go
+        assert all(before[file] == after[file] for file in before.keys() & after.keys())
+        if not self.died:
+            assert all(said.seq > self.model[name].highest for said in came)
+        self.model[name].messages = after
+        return came
+
+    # -- what holds after each step --------------------------------------------------------------------------------
+
+    @invariant()
+    def disk_and_reference_agree(self) -> None:
+        """Messages, cursors and unread sets are those of the reference, and the doctor finds what it says."""
+        assert channel_names(self.workspace()) == sorted(self.model)
+        for name, model in self.model.items():
+            channel = self.channel(name)
+            assert self.on_disk(name) == model.messages
+            for agent in AGENTS:
+                assert channel.cursors.seq(agent) == model.cursor(agent).seq
+                assert [stored.file for stored in reading.unread(channel, agent)] == model.unread(agent)
+            self.doctor_agrees(name)
+        for agent in AGENTS:
+            entries, failures = inbox(self.workspace(), agent)
+            assert failures == []
+            assert {entry.channel: entry.unread for entry in entries} == {
+                name: len(model.unread(agent))
+                for name, model in self.model.items()
+                if model.unread(agent) and model.knows(agent)
+            }
+
+    def doctor_agrees(self, name: str) -> None:
+        """The doctor finds just what was done to the channel."""
+        model = self.model[name]
+        found: dict[str, set[str]] = {}
+        for finding in doctor.examine(self.channel(name)).findings:
+            found.setdefault(finding.id, set()).add(os.path.basename(finding.path))
+        if self.died:
+            found.pop("temporary.stale", None)
+        unaudited = {
+            f"{marker[:-3]}.CLAIMED-{agent}.md"
+            for marker, agent in model.claimed.items()
+            if not any(said.title == f"marker.claimed {marker[5:-3]}" for said in model.messages.values())
+        }
+        wanted = {
+            "message.unique": model.doubled(),
+            "message.late": model.waiting(),
+            "message.parent": model.orphans(),
+            "file.foreign": model.foreign,
+            "marker.audited": unaudited,
+        }
+        assert found == {id: files for id, files in wanted.items() if files}
