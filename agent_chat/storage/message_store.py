@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # A file younger than this may still be on its way (an editor, a checkout); see the rule of unfinished files.
 SETTLING_SECONDS = 2.0
+_FEW = 10
 COPY = "it is a copy of another file of that number"
 _CONFLICT = ".sync-conflict-"
 
@@ -309,16 +310,25 @@ class MessageStore:
         return [item for item in loaded if isinstance(item, Stored)]
 
     def changed_since(self, file_names: Iterable[str], instant: float) -> list[str]:
-        """Returns those files that came to their names at or after an instant, by the file system's own account."""
-        late: list[str] = []
+        """Returns those files that came to their names at or after an instant, by the file system's own account.
+
+        A change of permissions looks the same. Where most files seem to have come, that is what happened (or the folder
+        was copied), and only those that were written since then count.
+        """
+        changed: list[str] = []
+        written: list[str] = []
+        total = 0
         for name in file_names:
             try:
                 status = self._workspace.files.status(self._layout.file(name))
             except FileNotFoundError:
                 continue
+            total += 1
             if status.st_ctime >= instant:
-                late.append(name)
-        return late
+                changed.append(name)
+                if status.st_mtime >= instant:
+                    written.append(name)
+        return written if len(changed) > _FEW and 2 * len(changed) > total else changed
 
     def _is_young(self, path: str, size: int) -> bool:
         """Tells whether a file may still be being written: changed within two seconds, or since it was read."""

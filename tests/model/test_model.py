@@ -234,7 +234,11 @@ class Talk(Machine):
 
         def act() -> list[str]:
             channel = self.channel(name, faulty=True)
-            return mend(channel, doctor.examine(channel))
+            examined = doctor.examine(channel)
+            done = mend(channel, examined)
+            if any("cannot be read" in finding.message for finding in examined.findings):
+                raise OSError("what the doctor could not read it has told, and left as it is")
+            return done
 
         done, _ = self.attempt(act)
         came = self.adopt(name, may_come={said.title for said in moving}, may_go={said.file for said in moving})

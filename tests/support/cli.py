@@ -148,8 +148,8 @@ class ArrivalFiles(filesystem.FileSystem):
     def status(self, path: str) -> os.stat_result:
         """The status with the time of the last writing as that of the last change."""
         real = super().status(path)
-        names = [name for name in dir(real) if name.startswith("st_")]
-        return os.stat_result(real[:10], {**{name: getattr(real, name) for name in names}, "st_ctime": real.st_mtime})
+        times = {name: getattr(real, name) for name in ("st_atime", "st_mtime", "st_atime_ns", "st_mtime_ns")}
+        return os.stat_result(real[:10], {**times, "st_ctime": real.st_mtime, "st_ctime_ns": real.st_mtime_ns})
 
 
 LATER = 4102444800.0  # 2100-01-01, after every cursor that a test writes
