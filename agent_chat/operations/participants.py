@@ -23,9 +23,10 @@ def known_as(channel: Channel, meta: ChannelMeta, name: str) -> str:
     if spelled is not None:
         return spelled
     if meta.closed:
+        closed = ", which is closed" if channel.meta.closed else ""
         raise ChatError(
             "AGENT_UNKNOWN",
-            f"{names.quoted(name)} is not in {channel.name}, which is closed ({channel.workspace.describe()})",
+            f"{names.quoted(name)} is not in {channel.name}{closed} ({channel.workspace.describe()})",
             next=f"agent-chat join {channel.name} --as {name}",
             near=(name, meta.members + meta.humans),
             where=channel.where(),
@@ -38,14 +39,18 @@ def recipients(channel: Channel, sender: str, text: str | None) -> tuple[str, ..
     if text is None:
         return ()
     found: list[str] = []
+    everyone = False
     for part in text.split(","):
         word = part.strip()
         word = word[1:] if word.startswith("@") else word
         if names.fold(word) == "all":
-            return ()
+            everyone = True
+            continue
         name = participant(channel, word)
         if not names.contains(found, name):
             found.append(name)
+    if everyone:
+        return ()
     if all(names.same(name, sender) for name in found):
         raise ChatError(
             "MESSAGE_NO_RECIPIENT", f"{sender} would be the only recipient, and nobody receives its own messages"

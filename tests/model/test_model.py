@@ -30,11 +30,18 @@ class Talk(Machine):
 
     @initialize()
     def make_channels(self) -> None:
-        """Both channels are there from the start."""
+        """Both channels are there from the start, with a gap in the numbers below the cursors of alice and bob."""
         for name, members in (("dev", None), ("ops", "alice,bob")):
             meta = channels.plan_channel(name, members=members, humans=None, topic=None, owner=None, level=None)
             channels.create(self.workspace(), meta)
             self.model[name] = Reference(members=tuple(members.split(",")) if members else ())
+            for seq in (1, 3):
+                (self.root / name / f"{seq:04d}-carol-hand.md").write_bytes(message_file(seq, "carol", self.title()))
+            self.model[name].messages = self.on_disk(name)
+        self.settle()
+        for name, agent in (("dev", "alice"), ("dev", "bob"), ("ops", "bob")):
+            reading.acknowledge(self.channel(name), agent, 3)
+            self.model[name].store(agent, 3, self.ticks, late=[])
         self.settle()
 
     @rule(name=st.sampled_from(["DEV", "ops"]))
@@ -236,12 +243,14 @@ class Talk(Machine):
             channel = self.channel(name, faulty=True)
             examined = doctor.examine(channel)
             done = mend(channel, examined)
-            if any("cannot be read" in finding.message for finding in examined.findings):
+            if any("cannot be read" in f.message or "Errno" in f.message for f in examined.findings):
                 raise OSError("what the doctor could not read it has told, and left as it is")
             return done
 
         done, _ = self.attempt(act)
-        came = self.adopt(name, may_come={said.title for said in moving}, may_go={said.file for said in moving})
+        # Where a cursor could not be read, another file of a number may have moved than the reference would move.
+        may = moving if done else [*moving, *(said for _, unit in model.units(0) if len(unit) > 1 for said in unit)]
+        came = self.adopt(name, may_come={said.title for said in may}, may_go={said.file for said in may})
         left = sorted(said.title for said in model.messages.values())
         assert set(left) == set(titles)
         if done:
@@ -261,6 +270,6 @@ class Talk(Machine):
 TestModel = Talk.TestCase
 TestModel.settings = settings(
     settings.default,
-    max_examples=300 if NIGHTLY else 12,
-    stateful_step_count=60 if NIGHTLY else 25,
+    max_examples=300 if NIGHTLY else 25,
+    stateful_step_count=60 if NIGHTLY else 30,
 )

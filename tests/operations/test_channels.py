@@ -123,6 +123,7 @@ def test_leaving_keeps_messages_and_cursor(room: Room) -> None:
     assert room.cursor("bob") == 1
     error = refused("AGENT_UNKNOWN", lambda: channels.leave(room.channel, "bob"))
     assert error.next == "agent-chat join dev --as bob"
+    assert "closed" not in error.message
 
 
 def test_a_damaged_or_later_record_is_refused_and_never_rewritten(room: Room) -> None:

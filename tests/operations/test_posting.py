@@ -102,7 +102,23 @@ def test_recipients_that_are_plainly_meant(closed: Room, text: str | None, to: t
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", ",", "bob,", '"bob"', "'bob'", "[bob]", "bob carol", "bob;carol", "@", "@@bob", "b@b", "../x", "\0"],
+    [
+        "",
+        " ",
+        ",",
+        "bob,",
+        '"bob"',
+        "'bob'",
+        "[bob]",
+        "all,[bob]",
+        "bob carol",
+        "bob;carol",
+        "@",
+        "@@bob",
+        "b@b",
+        "../x",
+        "\0",
+    ],
 )
 def test_what_is_no_name_is_delivered_to_nobody_and_refused(closed: Room, room: Room, text: str) -> None:
     for place in (closed, room):
@@ -116,7 +132,7 @@ def test_a_reserved_name_is_no_recipient_and_no_sender(room: Room) -> None:
         refused("AGENT_RESERVED", lambda name=name: room.post(name))  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("text", ["bobb", "bob,bobb", "carol,bobb,alice"])
+@pytest.mark.parametrize("text", ["bobb", "bob,bobb", "carol,bobb,alice", "all,bobb", "bobb,all"])
 def test_an_unknown_recipient_of_a_closed_channel_stops_the_whole_message(closed: Room, text: str) -> None:
     error = refused("AGENT_UNKNOWN", lambda: closed.post(to=text))
     assert error.next == "agent-chat join dev --as bobb"

@@ -145,7 +145,7 @@ def test_a_value_of_another_type_is_a_mistake_of_the_caller(value: Any) -> None:
         frontmatter.render([("key", value)])
 
 
-def test_a_title_of_one_mebibyte_is_written_and_read() -> None:
-    title = 'é"\\\n\u2028' * (1 << 18)
+def test_a_long_title_is_written_and_read() -> None:
+    title = 'é"\\\n\u2028' * (1 << 15)
     block = frontmatter.render([("title", title)])
     assert frontmatter.parse(block[4:-4]).values["title"] == title

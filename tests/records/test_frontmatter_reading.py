@@ -382,13 +382,13 @@ def test_no_text_is_parsed_with_another_error(text: str) -> None:
         "é: ",
     ],
 )
-def test_one_mebibyte_of_junk_is_dealt_with(junk: str) -> None:
-    mass = junk * ((1 << 20) // len(junk))
+def test_a_mass_of_junk_is_dealt_with(junk: str) -> None:
+    mass = junk * ((1 << 17) // len(junk))
     for text in (mass, f"k: {mass}", f'k: "{mass}"', f"k: '{mass}'", f"k: [{mass}]", f'k: ["{mass}"]', f"ts: {mass}"):
         with contextlib.suppress(FrontmatterError):
             frontmatter.parse(text)
 
 
-def test_one_mebibyte_of_keys_is_read() -> None:
-    header = frontmatter.parse("".join(f"k{number}: b\n" for number in range(100_000)))
-    assert len(header.values) == 100_000
+def test_a_mass_of_keys_is_read() -> None:
+    header = frontmatter.parse("".join(f"k{number}: b\n" for number in range(20_000)))
+    assert len(header.values) == 20_000

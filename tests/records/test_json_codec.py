@@ -230,8 +230,8 @@ def test_anything_like_json_is_read_as_the_standard_library_reads_it(codec: Modu
 @pytest.mark.parametrize(
     "junk", ["[", "{", '"', '"a",', "\\", '{"a":', "1", "1,", " ", "\n", "-", "0.", "[]", '{"a":1},', "\\u", "é"]
 )
-def test_one_mebibyte_of_junk_is_refused_soon(codec: ModuleType, junk: str) -> None:
-    mass = junk * ((1 << 20) // len(junk))
+def test_a_mass_of_junk_is_refused_soon(codec: ModuleType, junk: str) -> None:
+    mass = junk * ((1 << 17) // len(junk))
     for text in (mass, f"[{mass}", f'["{mass}'):
         with pytest.raises(codec.JsonError):
             codec.decode(text.encode("utf-8"))
