@@ -1,8 +1,10 @@
 # What the gate and the slow lanes share; sourced by both from the root of the checkout.
 
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+unset PYTHONDONTWRITEBYTECODE
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
 work=$(mktemp -d "${TMPDIR:-/tmp}/agent-chat-ci.XXXXXX")
+export PYTHONPYCACHEPREFIX="$work/bytecode"
 trap 'rm -rf "$work"' EXIT
 
 say() { printf '\n== %s\n' "$*"; }

@@ -38,4 +38,7 @@ def environment_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
                 patch.delenv(name)
         patch.setenv("HOME", home)
         patch.setenv("USERPROFILE", home)
+        # Child processes share one cache of compiled modules that is nobody's own, as an installed program has one.
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
         yield
