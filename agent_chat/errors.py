@@ -55,6 +55,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     "MESSAGE_NOT_TEXT": (INVALID, "The text is no valid UTF-8, or holds a NUL.", "convert it to UTF-8"),
     "MESSAGE_INVALID": (INVALID, "A field of the message breaks its rule.", "correct the option that the message names"),
     "MESSAGE_BODY_SILENT": (INVALID, "Standard input stayed open and silent, so there was no body to post.", "use --body, --body-file F, or --body-file - to wait for the pipe"),
+    "MESSAGE_FILE_UNREADABLE": (NOT_FOUND, "The file given with --body-file cannot be read.", "check its path and permissions"),
     "MESSAGE_NO_RECIPIENT": (INVALID, "The only recipient is the sender, who never receives its own messages.", "name somebody else, or leave --to out"),
     "MESSAGE_KEY_CONFLICT": (CONFLICT, "The key was used for another content by the same sender.", "use a new key for new content"),
     "MESSAGE_STATUS_RESERVED": (DENIED, "That status is kept for audit messages.", "use another --status"),

@@ -120,15 +120,18 @@ def join(request: Request) -> Reply:
     numbers = channel.messages.numbers()
     line = f"{name} is in {channel.name}"
     before = 0
-    if channel.cursors.load(name) is None:
-        before = len(numbers)
+    warnings: tuple[str, ...] = ()
+    try:
+        before = len(numbers) if channel.cursors.load(name) is None else 0
+    except ChatError as error:
+        warnings = (f"{error.message}; {error.next}",)
     if before:
-        line += (
-            f"; {before} messages lie before, to skip them: agent-chat ack {channel.name} {numbers.highest} --as {name}"
-        )
+        skip = channel.workspace.call(f"ack {channel.name} {numbers.highest} --as {name}")
+        line += f"; {before} messages lie before, to skip them: {skip}"
     if any(sign in name for sign in ".-"):
         line += f"\nnote: people cannot reach {name} by @ for certain, since a dot or hyphen ends a mention"
-    return Reply(data={**_membership(channel, meta), "unread_before": before}, text=line, summary=line)
+    data = {**_membership(channel, meta), "unread_before": before}
+    return Reply(data=data, text=line, summary=line, warnings=warnings)
 
 
 def leave(request: Request) -> Reply:

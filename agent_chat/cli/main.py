@@ -51,7 +51,10 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
             request = _request(argv, environment)
             as_json = request.as_json
             request.workspace = workspace or _workspace(request)
-            return _show(_handler(request)(request), as_json=as_json)
+            reply = _handler(request)(request)
+            if as_json:
+                reply = reply.replace(data={**request.workspace.where(), **reply.data})
+            return _show(reply, as_json=as_json)
         except ChatError as error:
             return _refuse(error, argv, as_json=as_json)
         except OSError as error:

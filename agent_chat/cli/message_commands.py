@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_chat.cli.command import Request
-    from agent_chat.storage.channel import Channel
 
 
 def post(request: Request) -> Reply:
@@ -112,7 +111,7 @@ def search(request: Request) -> Reply:
     )
 
     def text() -> str:
-        found = "".join(message_text.snippet(stored, words, channel.name) for stored in page.stored)
+        found = message_text.snippets(page.stored, words, channel.name)
         return found + (f"more: agent-chat search … --after {page.passed}\n" if page.has_more else "")
 
     return page_reply(page, cursor=page.passed, nothing=f"nothing found in {channel.name}", text=text)
@@ -166,26 +165,20 @@ def ack(request: Request) -> Reply:
     target = request.optional_text("seq")
     if (target is None) == (reset is None):
         raise ChatError("USAGE", "give a number to move to, or --reset N", next="agent-chat ack --help")
-    seq = reset if reset is not None else _number(channel, str(target))
     numbers = channel.messages.numbers()
+    seq = reset if reset is not None else messages.number_in(str(target))
+    if seq is None:
+        seq = messages.find(channel, numbers, str(target)).message.seq
     late, count = reading.late_below_cursor(channel, agent, numbers, reset=reset)
     now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None, numbers=numbers, late=late)
     line = f"{agent} at #{now} in {channel.name} (was #{previous})"
-    announced = late_line(channel.name, late, count)
+    announced = late_line(channel, late, count)
     return Reply(
         data={**channel.where(), "cursor": now, "previous": previous},
         text=line,
         summary=line,
         warnings=(announced,) if announced else (),
     )
-
-
-def _number(channel: Channel, text: str) -> int:
-    """Returns the number that `ack` is given: 12, #12 or a file name."""
-    digits = text[1:] if text.startswith("#") else text
-    if digits.isascii() and digits.isdigit() and len(digits) <= 10:
-        return int(digits)
-    return messages.find(channel, channel.messages.numbers(), text).message.seq
 
 
 def claim(request: Request) -> Reply:

@@ -95,16 +95,22 @@ def _doubled(items: Iterable[Stored]) -> set[int]:
     return doubled
 
 
-def snippet(stored: Stored, words: Iterable[str], channel: str) -> str:
-    """Returns a found message as its header line and the first line of the body that holds one of the words."""
+def snippets(items: Sequence[Stored], words: Sequence[str], channel: str) -> str:
+    """Returns found messages, each as its header line and the first line of the body that holds one of the words."""
+    doubled = _doubled(items)
+    return "".join(_snippet(stored, words, channel, by_file=stored.message.seq in doubled) for stored in items)
+
+
+def _snippet(stored: Stored, words: Iterable[str], channel: str, *, by_file: bool) -> str:
+    head = heading(stored, channel, by_file=by_file)
     needles = [word.casefold() for word in words]
     for line in stored.message.body.split("\n"):
         folded = line.casefold()
         if any(needle in folded for needle in needles):
             shown = safe_line(line.strip())
             cut = shown if len(shown) <= SNIPPET_CHARACTERS else shown[:SNIPPET_CHARACTERS] + "…"
-            return f"{heading(stored, channel)}\n  {cut}\n"
-    return heading(stored, channel) + "\n"
+            return f"{head}\n  {cut}\n"
+    return head + "\n"
 
 
 def text_size(stored: Stored) -> int:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_chat.operations.reading import Page
+    from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_store import Stored
 
 LATE_NAMED = 10
@@ -43,29 +44,29 @@ def page_warnings(page: Page) -> tuple[str, ...]:
         name = page.channel.name
         found.append(
             f"reading starts after #{page.start}, but the last message of {name} is #{page.latest}; "
-            f"if that is wrong: agent-chat ack {name} --reset {page.latest}"
+            f"if that is wrong: {page.channel.workspace.call(f'ack {name} --reset {page.latest}')}"
         )
     return tuple(found)
 
 
-def late_line(name: str, late: Sequence[str], count: int) -> str:
+def late_line(channel: Channel, late: Sequence[str], count: int) -> str:
     """Returns the announcement of messages that arrived below the cursor in a channel; "" when none did."""
     if not count:
         return ""
+    call = channel.workspace.call
     if not late:
-        return f"late: {count} messages arrived below the cursor; agent-chat read {name} --after 0 shows all"
+        return f"late: {count} messages arrived below the cursor; {call(f'read {channel.name} --after 0')} shows all"
     shown = safe_line(", ".join(late[:LATE_NAMED]))
     more = count - LATE_NAMED
     rest = f" and {more} more" if more > 0 else ""
-    return f"late: arrived below the cursor: {shown}{rest}; agent-chat show {name} FILE"
+    return f"late: arrived below the cursor: {shown}{rest}; {call(f'show {channel.name} FILE')}"
 
 
 def page_text(page: Page, again: Sequence[Stored] = ()) -> str:
     """Returns a page as text."""
-    name = page.channel.name
     more = f"more: {page.latest - page.passed} numbers follow; call again\n" if page.has_more and not page.held else ""
-    late = late_line(name, page.late, page.late_count)
-    return (late and late + "\n") + message_text.blocks((*again, *page.stored), name) + more
+    late = late_line(page.channel, page.late, page.late_count)
+    return (late and late + "\n") + message_text.blocks((*again, *page.stored), page.channel.name) + more
 
 
 def page_reply(

@@ -29,7 +29,7 @@ def body(request: Request) -> str:
             raise ChatError("MESSAGE_EMPTY", "--body is empty")
         return text
     if file is not None and file != "-":
-        return _decoded(request.workspace.files.read_named(file, MAX_BODY_BYTES), file)
+        return _decoded(_named(request, file), file)
     kind = kind_of_stream(sys.stdin)
     if kind in ("closed", "null"):
         if file is None:
@@ -41,6 +41,14 @@ def body(request: Request) -> str:
         note("body, ended by Ctrl-D (Ctrl-Z and Enter on Windows):")
         return _decoded(_all(None), "standard input")
     return _decoded(_all(None if file == "-" else SILENT_SECONDS), "standard input")
+
+
+def _named(request: Request, file: str) -> bytes:
+    try:
+        data: bytes = request.workspace.files.read_named(file, MAX_BODY_BYTES)
+    except OSError as error:
+        raise ChatError("MESSAGE_FILE_UNREADABLE", f"{file}: {error.strerror or error}", path=file) from None
+    return data
 
 
 def _decoded(data: bytes, source: str) -> str:

@@ -71,7 +71,7 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
             raise ChatError(
                 "CHANNEL_EXISTS",
                 f"the channel {names.quoted(taken)} exists already in {workspace.describe()}",
-                next=f"agent-chat roster {taken}",
+                next=workspace.call(f"roster {taken}"),
                 where=workspace.where(),
             )
         folder = names.spelling(files.list_folder(workspace.root), meta.channel) or meta.channel

@@ -109,7 +109,7 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
                 id="root.channels",
                 path=folder,
                 message="it has no _meta.json, so it is no channel",
-                remedy=f"agent-chat init {name}, or move the folder away",
+                remedy=workspace.call(f"init {name}") + ", or move the folder away",
             )
             continue
         folded = names.fold(name)
@@ -124,7 +124,10 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
     ignore = layout.root_ignore(workspace.root)
     if seen and not publication.exists(files, ignore):
         yield Finding(
-            id="root.ignore", path=ignore, message="there is no .gitignore", remedy="agent-chat doctor --fix writes it"
+            id="root.ignore",
+            path=ignore,
+            message="there is no .gitignore",
+            remedy=workspace.call("doctor --fix") + " writes it",
         )
 
 
@@ -254,7 +257,7 @@ def _check_unit(channel: Channel, seq: int, files: list[str]) -> tuple[list[Stor
                 id="message.unique",
                 path=channel.layout.file(extra.file),
                 message=f"{stored[0].file} carries #{seq} too",
-                remedy=f"agent-chat doctor {channel.name} --fix gives it the next free number",
+                remedy=channel.workspace.call(f"doctor {channel.name} --fix") + " gives it the next free number",
             )
         )
     return stored, findings
@@ -297,7 +300,7 @@ def _check_cursors(channel: Channel, numbers: Numbers) -> tuple[list[str], list[
                     id="cursor.valid",
                     path=path,
                     message="it holds no number",
-                    remedy=f"agent-chat ack {channel.name} --reset SEQ --as {name}",
+                    remedy=channel.workspace.call(f"ack {channel.name} --reset SEQ --as {name}"),
                 )
             )
         else:
@@ -307,7 +310,7 @@ def _check_cursors(channel: Channel, numbers: Numbers) -> tuple[list[str], list[
                         id="cursor.range",
                         path=path,
                         message=f"it is at #{cursor.seq}, the last message is #{numbers.highest}",
-                        remedy=f"agent-chat ack {channel.name} --reset {numbers.highest} --as {name}",
+                        remedy=channel.workspace.call(f"ack {channel.name} --reset {numbers.highest} --as {name}"),
                     )
                 )
             late.update(channel.cursors.late_files(cursor, numbers, channel.messages))
@@ -316,7 +319,7 @@ def _check_cursors(channel: Channel, numbers: Numbers) -> tuple[list[str], list[
             id="message.late",
             path=channel.layout.file(file),
             message="it arrived below a cursor",
-            remedy=f"agent-chat doctor {channel.name} --fix gives it the next free number",
+            remedy=channel.workspace.call(f"doctor {channel.name} --fix") + " gives it the next free number",
         )
         for file in sorted(late)
     ]
@@ -368,7 +371,7 @@ def _check_others(channel: Channel, numbers: Numbers, stored: list[Stored]) -> I
                 id="marker.audited",
                 path=channel.layout.file(files[0]),
                 message="its audit message is missing",
-                remedy=f"agent-chat claim {channel.name} {marker} --as {owner} completes the claim",
+                remedy=channel.workspace.call(f"claim {channel.name} {marker} --as {owner}") + " completes the claim",
             )
 
 
@@ -382,5 +385,5 @@ def _check_temporaries(channel: Channel) -> Iterator[Finding]:
             id="temporary.stale",
             path=path,
             message="its writer died more than an hour ago",
-            remedy=f"agent-chat doctor {channel.name} --fix removes it",
+            remedy=channel.workspace.call(f"doctor {channel.name} --fix") + " removes it",
         )

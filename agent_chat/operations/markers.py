@@ -123,7 +123,7 @@ def _audit(
         raise ChatError(
             "MARKER_AUDIT_FAILED",
             f"{agent} has {marker} as {target}, but its audit message failed: {error.strerror or error}",
-            next=f"agent-chat claim {channel.name} {marker} --as {agent}",
+            next=channel.workspace.call(f"claim {channel.name} {marker} --as {agent}"),
             where=channel.where(),
         ) from error
 

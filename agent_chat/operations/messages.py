@@ -48,13 +48,13 @@ def post(channel: Channel, draft: Draft) -> Posted:
     message = plan_message(draft, sender, recipients(channel, sender, draft.to))
     with channel.mutation() as mutation:
         numbers = mutation.numbers()
-        if draft.reply is not None:
-            message = plan_reply(message, find(channel, numbers, draft.reply).message, draft.topic)
         message = message.replace(sender=first_spelling(channel, numbers, sender))
         if draft.key is not None:
-            earlier = _posted_with_key(channel, numbers, message)
+            earlier = _posted_with_key(channel, numbers, message, draft)
             if earlier is not None:
                 return earlier
+        if draft.reply is not None:
+            message = plan_reply(message, find(channel, numbers, draft.reply).message, draft.topic)
         if draft.if_seq is not None:
             _require_not_moved(channel, numbers, draft.if_seq)
         seq, file = mutation.publish(message.replace(created=channel.workspace.clock.timestamp()), numbers)
@@ -107,25 +107,28 @@ def plan_reply(message: Message, parent: Message, topic: str | None) -> Message:
     return message.replace(reply_to=parent.seq, topic=parent.topic)
 
 
+def number_in(text: str) -> int | None:
+    """Returns the number that a caller means by 12, #12 or a message's file name; None when it means none."""
+    digits = text[1:] if text.startswith("#") else text
+    if digits.isascii() and digits.isdigit() and len(digits) <= 10:
+        return int(digits)
+    return seq_of(text)
+
+
 def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
     """Returns the message that a number (12, #12) or a file name means.
 
     Fails with MESSAGE_NOT_FOUND, MESSAGE_DAMAGED, or MESSAGE_AMBIGUOUS for a number that several files carry.
     """
-    digits = text[1:] if text.startswith("#") else text
-    if digits.isascii() and digits.isdigit() and len(digits) <= 10:
-        seq = int(digits)
-        files = numbers.names_of(seq)
-    else:
-        seq = seq_of(text) or 0
-        files = [text] if text in numbers else []
+    seq = number_in(text) or 0
+    files = [name for name in numbers.names_of(seq) if name == text or not text.endswith(".md")]
     where = channel.where()
     if not files:
         raise ChatError(
             "MESSAGE_NOT_FOUND",
             f"no message {names.quoted(text)} in {channel.name} ({channel.workspace.describe()}); "
             f"the last is #{numbers.highest}",
-            next=f"agent-chat peek {channel.name}",
+            next=channel.workspace.call(f"peek {channel.name}"),
             where=where,
         )
     loaded = channel.messages.load_unit(seq, files)
@@ -135,7 +138,7 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
         raise ChatError(
             "MESSAGE_AMBIGUOUS",
             f"#{seq} is carried by {len(choices)} files: {', '.join(choices)}",
-            next=f"agent-chat show {channel.name} {choices[0]}",
+            next=channel.workspace.call(f"show {channel.name} {choices[0]}"),
             files=choices,
             where=where,
         )
@@ -145,7 +148,7 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
     raise ChatError(
         "MESSAGE_DAMAGED",
         f"{reason.file} is no message: {reason.reason}",
-        next=f"agent-chat doctor {channel.name}",
+        next=channel.workspace.call(f"doctor {channel.name}"),
         where=where,
     )
 
@@ -167,14 +170,22 @@ def _require_not_moved(channel: Channel, numbers: Numbers, if_seq: int) -> None:
         raise ChatError(
             "CHANNEL_MOVED",
             f"{channel.name} is at #{numbers.highest}, past {if_seq}; nothing was posted",
-            next=f"agent-chat read {channel.name} --after {if_seq}",
+            next=channel.workspace.call(f"read {channel.name} --after {if_seq}"),
             latest_seq=numbers.highest,
             where=channel.where(),
         )
 
 
-def _posted_with_key(channel: Channel, numbers: Numbers, message: Message) -> Posted | None:
-    """Returns the earlier post of the same sender with the same key, if there is one with the same content."""
+def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft: Draft) -> Posted | None:
+    """Returns the earlier post of the same sender with the same key, if there is one with the same content.
+
+    The parent is compared by number alone: it need not be there, or be the only one of its number, any more.
+    """
+    reply_to = None if draft.reply is None else number_in(draft.reply)
+    compared = ["title", "body", "to", "reply_to", "status", "refs"]
+    if draft.reply is None or draft.topic is not None:
+        compared.append("topic")
+    wanted = {**message.__dict__, "reply_to": reply_to}
     start = names.fold(message.sender) + "-"
     for seq, files in numbers.before(numbers.highest + 1):
         own = [file for file in files if names.fold(file.partition("-")[2]).startswith(start)]
@@ -182,16 +193,12 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message) -> Po
             earlier = stored.message
             if earlier.key != message.key or not names.same(earlier.sender, message.sender):
                 continue
-            changes = [
-                field
-                for field in ("title", "body", "to", "reply_to", "topic", "status", "refs")
-                if earlier.__dict__[field] != message.__dict__[field]
-            ]
+            changes = [field for field in compared if earlier.__dict__[field] != wanted[field]]
             if changes:
                 raise ChatError(
                     "MESSAGE_KEY_CONFLICT",
                     f"the key {names.quoted(message.key)} was used for #{seq} with another {changes[0]}",
-                    next=f"agent-chat show {channel.name} {seq}",
+                    next=channel.workspace.call(f"show {channel.name} {seq}"),
                     seq=seq,
                     where=channel.where(),
                 )

@@ -27,7 +27,7 @@ def known_as(channel: Channel, meta: ChannelMeta, name: str) -> str:
         raise ChatError(
             "AGENT_UNKNOWN",
             f"{names.quoted(name)} is not in {channel.name}{closed} ({channel.workspace.describe()})",
-            next=f"agent-chat join {channel.name} --as {name}",
+            next=channel.workspace.call(f"join {channel.name} --as {name}"),
             near=(name, meta.members + meta.humans),
             where=channel.where(),
         )

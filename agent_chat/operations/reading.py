@@ -133,7 +133,7 @@ def advance(page: Page, agent: str) -> None:
         raise ChatError(
             "CURSOR_NOT_STORED",
             f"shown, but the cursor of {agent} in {channel.name} could not be stored: {error.strerror or error}",
-            next=f"agent-chat ack {channel.name} {page.passed} --as {agent}",
+            next=channel.workspace.call(f"ack {channel.name} {page.passed} --as {agent}"),
             where=channel.where(),
         ) from error
 
@@ -264,7 +264,7 @@ def acknowledge(
         raise ChatError(
             "CURSOR_AHEAD",
             f"the last message of {channel.name} is #{numbers.highest}",
-            next=f"agent-chat peek {channel.name}",
+            next=channel.workspace.call(f"peek {channel.name}"),
             latest_seq=numbers.highest,
             where=channel.where(),
         )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from agent_chat.storage.workspace import Workspace
 
 LOCK_SECONDS = 10.0
+# A cursor is a trace of a number that was used, unless it is so far ahead that it can only be damaged.
+PLAUSIBLE_LEAD = 1_000_000
 
 
 class Channel:
@@ -56,7 +58,7 @@ class Channel:
             raise ChatError(
                 "CHANNEL_NOT_FOUND",
                 f"no channel {names.quoted(self.name)} in {self.workspace.describe()}",
-                next="agent-chat channels",
+                next=self.workspace.call("channels"),
                 near=(self.name, ()),
                 where=self.where(),
             ) from None
@@ -66,7 +68,7 @@ class Channel:
             raise ChatError(
                 "CHANNEL_DAMAGED",
                 f"{self.layout.meta} is damaged: {error}",
-                next=f"agent-chat doctor {self.name}",
+                next=self.workspace.call(f"doctor {self.name}"),
                 where=self.where(),
             ) from None
 
@@ -116,7 +118,10 @@ class Mutation:
         assert self._lock.held
         if numbers is None:
             numbers = self.numbers()
-        cursors = [cursor.seq for cursor in self._channel.cursors.every().values() if cursor]
+        plausible = numbers.highest + PLAUSIBLE_LEAD
+        cursors = [
+            cursor.seq for cursor in self._channel.cursors.every().values() if cursor and cursor.seq <= plausible
+        ]
         withdrawn = publication.taken_back(publication.cache_names(self._files, self._layout))
         seq = max(numbers.highest_trace(), *cursors, *withdrawn, 0) + 1
         if seq > names.MAX_SEQ:
@@ -139,7 +144,7 @@ class Mutation:
             raise ChatError(
                 "MESSAGE_PUBLICATION_UNKNOWN",
                 f"publishing {file_name} failed and could not be taken back: {error.strerror}",
-                next=f"agent-chat show {channel.name} {seq}",
+                next=channel.workspace.call(f"show {channel.name} {seq}"),
                 seq=seq,
                 where=channel.where(),
             ) from error
@@ -215,7 +220,7 @@ def open_channel_unread(workspace: Workspace, text: str) -> Channel:
     raise ChatError(
         "CHANNEL_NOT_FOUND",
         f"no channel {names.quoted(name)} in {workspace.describe()}",
-        next="agent-chat channels",
+        next=workspace.call("channels"),
         near=(name, tuple(known)),
         where=workspace.where(),
     )

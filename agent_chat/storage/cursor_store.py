@@ -92,7 +92,7 @@ class CursorStore:
             raise ChatError(
                 "CURSOR_INVALID",
                 f"the cursor of {agent} in {self._channel} holds no number: {path}",
-                next=f"agent-chat ack {self._channel} --reset SEQ --as {agent}",
+                next=self._workspace.call(f"ack {self._channel} --reset SEQ --as {agent}"),
                 path=path,
             ) from None
 

@@ -78,11 +78,19 @@ class Workspace:
             raise ChatError(
                 "ROOT_NOT_FOUND",
                 f"{self.describe()} does not exist",
-                next="agent-chat init CHANNEL",
+                next=self.call("init CHANNEL"),
                 where=self.where(),
             ) from None
         if not filesystem.is_folder(status):
             raise ChatError("ROOT_INVALID", f"{self.describe()} is no folder", where=self.where())
+
+    def call(self, words: str) -> str:
+        """Returns a command that a caller can run as it stands: it finds the same root."""
+        if self.root_from != "option":
+            return f"agent-chat {words}"
+        plain = all(c.isalnum() or c in "/._-+:@%" for c in self.root)
+        root = self.root if plain else "'" + self.root.replace("'", "'\\''") + "'"
+        return f"agent-chat --root {root} {words}"
 
     def where(self) -> dict[str, object]:
         """Returns the fields of a reply that say which root was used."""

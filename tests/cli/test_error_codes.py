@@ -109,6 +109,7 @@ REACHED: dict[str, Callable[[Case], Result]] = {
     "MESSAGE_DAMAGED": lambda do: do("show", "dev", "3"),
     "MESSAGE_EMPTY": lambda do: do(*POST, "--body", ""),
     "MESSAGE_TOO_LARGE": lambda do: do(*POST, "--body", "x" * (1 << 20) + "y"),
+    "MESSAGE_FILE_UNREADABLE": lambda do: do(*POST, "--body-file", "no-such-file"),
     "MESSAGE_NOT_TEXT": lambda do: do(*POST, stdin=b"\xff"),
     "MESSAGE_INVALID": lambda do: do(*POST, "--ref", "src/a.py"),
     "MESSAGE_BODY_SILENT": lambda do: do.silent(),

@@ -120,9 +120,9 @@ def test_body_options_leave_a_silent_pipe_alone(root: Path) -> None:
 
 
 def test_a_body_file_that_is_none_is_named(root: Path, tmp_path: Path) -> None:
-    for path, name in ((tmp_path / "missing", "ENOENT"), (tmp_path, "EISDIR")):
+    for path, name in ((tmp_path / "missing", "No such file"), (tmp_path, "Is a directory")):
         result = post(root, "--body-file", str(path))
-        assert (result.status, result.code) == (2, "IO_ERROR")
+        assert (result.status, result.code) == (2, "MESSAGE_FILE_UNREADABLE")
         assert name in result.stderr
         assert str(path) in result.stderr
     for odd in ("", "a\0b", "\ud800"):

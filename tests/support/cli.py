@@ -157,7 +157,7 @@ LATER = 4102444800.0  # 2100-01-01, after every cursor that a test writes
 
 def workspace_on(root: Path, *, clock: Clock | None = None, files: filesystem.FileSystem | None = None) -> Workspace:
     """The workspace of a root, with a clock that stands still unless another is given."""
-    return Workspace(str(root), clock=clock or FakeClock(), files=files)
+    return Workspace(str(root), root_from="variable", clock=clock or FakeClock(), files=files)
 
 
 def failing(root: Path, code: int = errno.EIO, **options: Any) -> Workspace:

@@ -47,7 +47,7 @@ def run() -> int:
     n, when, root, *argv = sys.argv[1:]
     clock = Clock()
     files = DeadlyFileSystem(root, clock, n=int(n), when=when)
-    workspace = Workspace(root, clock=clock, files=files)
+    workspace = Workspace(root, root_from="variable", clock=clock, files=files)
     sys.stdout = cast("TextIO", _Watched(files))
     status = main(argv, {"HOME": root}, workspace=workspace)
     sys.stderr.write(f"\n{files.count}\n")
