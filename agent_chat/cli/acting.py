@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_chat.cli.message_text import json_size, text_size
+from agent_chat.cli.message_text import AUDIT_RUN, json_size, text_size
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import participant
 from agent_chat.operations.reading import Bounds
@@ -43,4 +43,5 @@ def bounds_of(request: Request, *, limit: str = "limit") -> Bounds:
         limit=request.integer(limit),
         max_bytes=request.integer("max_bytes"),
         measure=json_size if request.as_json else text_size,
+        audit_run=None if request.as_json else AUDIT_RUN,
     )

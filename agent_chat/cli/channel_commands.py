@@ -137,8 +137,10 @@ def join(request: Request) -> Reply:
 def leave(request: Request) -> Reply:
     """Takes an agent out of a channel."""
     channel = channel_of(request)
-    meta = operations.leave(channel, agent_text(request))
-    line = f"{names.agent_name(agent_text(request))} has left {channel.name}"
+    agent = names.agent_name(agent_text(request))
+    name = channel.meta.spelled(agent) or agent
+    meta = operations.leave(channel, name)
+    line = f"{name} has left {channel.name}"
     return Reply(data=_membership(channel, meta), text=line, summary=line)
 
 

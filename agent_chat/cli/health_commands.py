@@ -6,6 +6,7 @@ import sys
 
 from agent_chat.cli.command import Reply
 from agent_chat.cli.output import progress, safe_line
+from agent_chat.errors import ChatError
 from agent_chat.operations import doctor as operations
 from agent_chat.operations.mending import mend
 from agent_chat.storage.channel import Channel, channel_names, open_channel_unread
@@ -13,7 +14,7 @@ from agent_chat.storage.channel import Channel, channel_names, open_channel_unre
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.cli.command import Request
-    from agent_chat.operations.doctor import Finding
+    from agent_chat.operations.findings import Finding
 
 
 def doctor(request: Request) -> Reply:
@@ -24,6 +25,7 @@ def doctor(request: Request) -> Reply:
     show = progress if sys.stderr is not None and sys.stderr.isatty() else None
     fixed: list[str] = []
     findings: list[Finding] = []
+    failures: list[tuple[str, ChatError | OSError]] = []
     if named is not None:
         channels = [open_channel_unread(workspace, named)]
     else:
@@ -31,7 +33,12 @@ def doctor(request: Request) -> Reply:
     for channel in channels:
         examined = operations.examine(channel, show)
         if request.flag("fix") and not any(f.id == "channel.meta" for f in examined.findings):
-            mended = mend(channel, examined)
+            try:
+                mended = mend(channel, examined)
+            except (ChatError, OSError) as error:
+                # What could not be mended is still told, and the other channels are still looked at.
+                failures.append((channel.name, error))
+                mended = []
             fixed += [f"{channel.name}: {line}" for line in mended]
             if mended:
                 examined = operations.examine(channel, show)
@@ -45,6 +52,8 @@ def doctor(request: Request) -> Reply:
         text=lambda: _text(findings, fixed),
         status=1 if findings else 0,
         summary="; ".join(fixed),
+        warnings=tuple(f"{name}: {failure}" for name, failure in failures[1:]),
+        error=failures[0][1] if failures else None,
     )
 
 

@@ -146,13 +146,17 @@ def inbox(request: Request) -> Reply:
     from agent_chat.operations.inbox import inbox as look
 
     agent = agent_text(request)
-    entries, failures = look(request.workspace, agent)
+    looked, failures = look(request.workspace, agent)
+    entries = [entry for entry in looked if entry.unread]
     shown = [{"channel": e.channel, "unread": e.unread, "from": list(e.senders), "oldest": e.oldest} for e in entries]
     lines = [f"{e.channel}: {e.unread} unread from {', '.join(e.senders)}, oldest #{e.oldest}" for e in entries]
     return Reply(
         data={**request.workspace.where(), "channels": shown},
         text="\n".join(lines) or ("" if failures else f"nothing unread for {safe_line(agent)}"),
-        warnings=tuple(f"{name}: {failure}" for name, failure in failures[1:]),
+        warnings=(
+            *(entry.warning for entry in looked if entry.warning),
+            *(f"{name}: {failure}" for name, failure in failures[1:]),
+        ),
         error=failures[0][1] if failures else None,
     )
 
@@ -169,10 +173,10 @@ def ack(request: Request) -> Reply:
     seq = reset if reset is not None else messages.number_in(str(target))
     if seq is None:
         seq = messages.find(channel, numbers, str(target)).message.seq
-    late, count = reading.late_below_cursor(channel, agent, numbers, reset=reset)
-    now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None, numbers=numbers, late=late)
+    late = reading.late_below_cursor(channel, agent, numbers, reset=reset)
+    now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None, numbers=numbers, late=late.files)
     line = f"{agent} at #{now} in {channel.name} (was #{previous})"
-    announced = late_line(channel, late, count)
+    announced = late_line(channel, late)
     return Reply(
         data={**channel.where(), "cursor": now, "previous": previous},
         text=line,

@@ -30,7 +30,7 @@ def _escapes() -> dict[int, str]:
 
 
 _ESCAPES = _escapes()
-_LINE_ESCAPES = {**_ESCAPES, 0x0A: "\\n"}
+_LINE_ESCAPES = {**_ESCAPES, 0x09: "\\t", 0x0A: "\\n"}
 # JSON escapes the rest by itself; these stand in its strings only, where any character may be escaped (RFC 8259, 7).
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _ESCAPES if code >= 0x7F}
 
@@ -151,11 +151,12 @@ def _write(stream: Any, text: str) -> None:
         raise ValueError("it is closed")
     data = text.encode("utf-8", "backslashreplace")
     buffer = getattr(stream, "buffer", None)
-    raw = getattr(buffer, "raw", None)
+    # With PYTHONUNBUFFERED the buffer is the raw file itself; either way a write may take only a part.
+    raw = getattr(buffer, "raw", buffer)
     if raw is None:
         # Not a real file: something that collects the output in memory.
-        (buffer or stream).write(data if buffer is not None else text)
-        (buffer or stream).flush()
+        stream.write(text)
+        stream.flush()
         return
     view = memoryview(data)
     while view:

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agent_chat.operations.late import Late
     from agent_chat.operations.reading import Page
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_store import Stored
@@ -28,8 +29,8 @@ def page_fields(page: Page, cursor: int) -> dict[str, object]:
         "next_after": page.passed,
         "cursor": cursor,
     }
-    if page.late_count:
-        fields["late"] = list(page.late)
+    if page.late.count:
+        fields["late"] = list(page.late.files)
     if page.held:
         fields["held"] = page.held
     return fields
@@ -40,32 +41,32 @@ def page_warnings(page: Page) -> tuple[str, ...]:
     found = [f"set aside, no message: {text}" for text in page.set_aside]
     if page.held:
         found.append(f"stopped before {page.held}; read again")
-    if page.start > page.latest:
-        name = page.channel.name
-        found.append(
-            f"reading starts after #{page.start}, but the last message of {name} is #{page.latest}; "
-            f"if that is wrong: {page.channel.workspace.call(f'ack {name} --reset {page.latest}')}"
-        )
+    if page.ahead:
+        found.append(page.ahead)
     return tuple(found)
 
 
-def late_line(channel: Channel, late: Sequence[str], count: int) -> str:
+def late_line(channel: Channel, late: Late) -> str:
     """Returns the announcement of messages that arrived below the cursor in a channel; "" when none did."""
-    if not count:
-        return ""
     call = channel.workspace.call
-    if not late:
-        return f"late: {count} messages arrived below the cursor; {call(f'read {channel.name} --after 0')} shows all"
-    shown = safe_line(", ".join(late[:LATE_NAMED]))
-    more = count - LATE_NAMED
-    rest = f" and {more} more" if more > 0 else ""
-    return f"late: arrived below the cursor: {shown}{rest}; {call(f'show {channel.name} FILE')}"
+    if late.files:
+        shown = safe_line(", ".join(late.files[:LATE_NAMED]))
+        more = late.count - LATE_NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        return f"late: arrived below the cursor: {shown}{rest}; {call(f'show {channel.name} FILE')}"
+    if late.unnamed:
+        shows = call(f"read {channel.name} --after 0")
+        return f"late: {late.unnamed} messages arrived below the cursor; {shows} shows all"
+    return ""
 
 
-def page_text(page: Page, again: Sequence[Stored] = ()) -> str:
-    """Returns a page as text."""
-    more = f"more: {page.latest - page.passed} numbers follow; call again\n" if page.has_more and not page.held else ""
-    late = late_line(page.channel, page.late, page.late_count)
+def page_text(page: Page, again: Sequence[Stored] = (), *, moves: bool = True) -> str:
+    """Returns a page as text; `moves` says that the cursor will be where the page ends."""
+    more = ""
+    if page.has_more and not page.held:
+        how = "call again" if moves else f"call again with --after {page.passed}"
+        more = f"more: {page.latest - page.passed} numbers follow; {how}\n"
+    late = late_line(page.channel, page.late)
     return (late and late + "\n") + message_text.blocks((*again, *page.stored), page.channel.name) + more
 
 
@@ -79,13 +80,15 @@ def page_reply(
 ) -> Reply:
     """Returns the reply of a command that shows one page."""
 
-    def shown() -> str:
+    def whole() -> str:
         # What could not be looked at is not "nothing": the error or the warning stands alone then.
-        return (text or (lambda: page_text(page)))() or ("" if page.error or page.held else nothing)
+        return (text or (lambda: page_text(page, moves=after is not None)))() or (
+            "" if page.error or page.held else nothing
+        )
 
     return Reply(
         data=page_fields(page, cursor),
-        text=shown,
+        text=whole,
         warnings=page_warnings(page),
         after=after,
         error=page.error,

@@ -71,7 +71,7 @@ def _reply(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
     again = [to_json(stored.message, stored.file) for stored in outcome.again]
 
     def text() -> str:
-        shown = [(page.channel.name, page_text(page, outcome.again)) for page in outcome.pages]
+        shown = [(page.channel.name, page_text(page, outcome.again, moves=not keeps)) for page in outcome.pages]
         if single:
             return shown[0][1]
         return "".join(f"== {name}\n{part}" for name, part in shown if part)

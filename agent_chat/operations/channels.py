@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.operations.participants import known_as
+from agent_chat.operations.participants import first_spelling, known_as
 from agent_chat.records import channel_meta
 from agent_chat.records.channel_meta import ChannelMeta
 from agent_chat.records.value import Value
@@ -116,7 +116,7 @@ def join(channel: Channel, agent: str, role: str | None) -> ChannelMeta:
     name = names.agent_name(agent)
     with channel.mutation() as mutation:
         meta = channel.read_meta()
-        joined = plan_join(meta, name, role)
+        joined = plan_join(meta, first_spelling(channel, mutation.numbers(), name), role)
         if joined != meta:
             mutation.replace_meta(joined)
     return joined

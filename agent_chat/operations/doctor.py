@@ -1,7 +1,7 @@
 """The doctor: looks at every file of a root and names each invariant of docs/format.md that is broken, with a remedy.
 
-A check is a row of `INVARIANTS` and the function that can find it broken. The doctor changes nothing; what can be
-mended without losing anything is mended by `mending`, when asked for.
+The doctor changes nothing; what can be mended without losing anything is mended by `mending`, when asked for. The
+invariants are in `findings`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations import markers
+from agent_chat.operations.findings import Finding
+from agent_chat.operations.late import below_every_cursor
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication
 from agent_chat.storage.channel import Channel
@@ -21,54 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agent_chat.storage.filesystem import FileSystem
-    from agent_chat.storage.message_store import Numbers
+    from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.workspace import Workspace
 
     Progress = Callable[[str, int, int], None]
-
-ERROR = "error"
-WARNING = "warning"
-
-# id: (severity, what must hold). docs/format.md has the same list, and the doctor's tests plant one damage for each.
-INVARIANTS: dict[str, tuple[str, str]] = {
-    "root.writable": (ERROR, "the root and each channel can be written by who works in it"),
-    "root.ignore": (WARNING, "a root has a .gitignore, so that git leaves alone what belongs to one machine"),
-    "root.channels": (WARNING, "a folder with the name of a channel is one: it holds _meta.json"),
-    "root.case": (ERROR, "no two channels differ only in case"),
-    "channel.meta": (ERROR, "_meta.json is a valid record of a known version"),
-    "channel.name": (WARNING, "_meta.json names the channel as its folder does"),
-    "channel.lock": (ERROR, "the lock is an ordinary file, and nobody holds it for long"),
-    "channel.folders": (ERROR, "what is a folder of ours is a real folder"),
-    "message.file": (ERROR, "a file named NNNN-….md is an ordinary, readable file"),
-    "message.valid": (ERROR, "it holds a valid header, with the number of its name, and UTF-8"),
-    "message.unfinished": (WARNING, "it is complete"),
-    "message.unique": (ERROR, "no two messages carry one number"),
-    "message.copy": (WARNING, "no file is a copy of another under one number"),
-    "message.late": (WARNING, "no message lies unread below a cursor"),
-    "message.parent": (WARNING, "the message that is answered is there"),
-    "file.foreign": (WARNING, "every other file of the channel is one that the layout knows"),
-    "file.mode": (WARNING, "in a shared root, what may be read in the root may be read in its files"),
-    "cursor.valid": (ERROR, "a cursor file holds a number"),
-    "cursor.range": (WARNING, "no cursor is past the last message"),
-    "cursor.name": (WARNING, "a cursor file has the folded name of an agent"),
-    "temporary.stale": (WARNING, "no temporary is older than an hour"),
-    "marker.audited": (WARNING, "a claimed marker has its audit message"),
-    "marker.unique": (ERROR, "a marker is claimed by one agent"),
-}
-
-
-class Finding(Value):
-    """One invariant found broken, where, and what mends it."""
-
-    id: str
-    path: str
-    message: str
-    remedy: str
-
-    @property
-    def severity(self) -> str:
-        """How bad it is: "error" or "warning"."""
-        return INVARIANTS[self.id][0]
 
 
 class Examined(Value):
@@ -148,7 +106,7 @@ def examine(channel: Channel, progress: Progress | None = None) -> Examined:
         unit, found = _check_unit(channel, seq, files)
         stored += unit
         findings += found
-    late, found = _check_cursors(channel, numbers)
+    late, found = _check_cursors(channel, numbers, stored)
     findings += found
     findings += _check_parents(channel, stored)
     findings += _check_others(channel, numbers, stored)
@@ -276,18 +234,19 @@ def _check_mode(channel: Channel, path: str) -> Iterator[Finding]:
         )
 
 
-def _check_cursors(channel: Channel, numbers: Numbers) -> tuple[list[str], list[Finding]]:
+def _check_cursors(channel: Channel, numbers: Numbers, stored: list[Stored]) -> tuple[list[str], list[Finding]]:
     """Checks the cursors; returns the files that arrived below one, too."""
     findings: list[Finding] = []
-    late: set[str] = set()
     try:
         every = channel.cursors.every()
+        late, unclear = below_every_cursor(channel, numbers, stored)
         for path in channel.cursors.locks():
             findings += _check_kind(channel.workspace.files, path)
     except (OSError, ChatError) as error:
         return [], [
             Finding(id="cursor.valid", path=channel.layout.cursors, message=str(error), remedy="mend its permissions")
         ]
+    findings += _late_findings(channel, late, unclear)
     for name, cursor in sorted(every.items()):
         path = channel.layout.cursors_file(name + ".txt")
         if names.fault_of_name(name) is not None or names.fold(name) != name:
@@ -303,27 +262,35 @@ def _check_cursors(channel: Channel, numbers: Numbers) -> tuple[list[str], list[
                     remedy=channel.workspace.call(f"ack {channel.name} --reset SEQ --as {name}"),
                 )
             )
-        else:
-            if cursor.seq > numbers.highest:
-                findings.append(
-                    Finding(
-                        id="cursor.range",
-                        path=path,
-                        message=f"it is at #{cursor.seq}, the last message is #{numbers.highest}",
-                        remedy=channel.workspace.call(f"ack {channel.name} --reset {numbers.highest} --as {name}"),
-                    )
+        elif cursor.seq > numbers.highest:
+            findings.append(
+                Finding(
+                    id="cursor.range",
+                    path=path,
+                    message=f"it is at #{cursor.seq}, the last message is #{numbers.highest}",
+                    remedy=channel.workspace.call(f"ack {channel.name} --reset {numbers.highest} --as {name}"),
                 )
-            late.update(channel.cursors.late_files(cursor, numbers, channel.messages))
-    findings += [
-        Finding(
+            )
+    return late, findings
+
+
+def _late_findings(channel: Channel, late: list[str], unclear: list[str]) -> Iterator[Finding]:
+    """Tells of what lies unread below a cursor, by name, or by the agent whose cursor it is."""
+    call = channel.workspace.call
+    for file in late:
+        yield Finding(
             id="message.late",
             path=channel.layout.file(file),
             message="it arrived below a cursor",
-            remedy=channel.workspace.call(f"doctor {channel.name} --fix") + " gives it the next free number",
+            remedy=call(f"doctor {channel.name} --fix") + " gives it the next free number",
         )
-        for file in sorted(late)
-    ]
-    return sorted(late), findings
+    for agent in unclear:
+        yield Finding(
+            id="message.late",
+            path=channel.layout.cursor(agent),
+            message="messages arrived below it that cannot be told by name",
+            remedy=call(f"read {channel.name} --after 0 --as {agent}") + " shows all; then read once more",
+        )
 
 
 def _check_parents(channel: Channel, stored: list[Stored]) -> Iterator[Finding]:
@@ -345,6 +312,7 @@ def _check_others(channel: Channel, numbers: Numbers, stored: list[Stored]) -> I
     claims: dict[str, list[str]] = {}
     for name in sorted(numbers.odd):
         if name in layout.OURS or name in layout.OF_THE_OTHER_PROGRAM or markers.task_of(name) is not None:
+            yield from _check_ours(channel, name)
             continue
         claimed = markers.parse_claimed(name)
         if claimed is None:
@@ -373,6 +341,19 @@ def _check_others(channel: Channel, numbers: Numbers, stored: list[Stored]) -> I
                 message="its audit message is missing",
                 remedy=channel.workspace.call(f"claim {channel.name} {marker} --as {owner}") + " completes the claim",
             )
+
+
+def _check_ours(channel: Channel, name: str) -> Iterator[Finding]:
+    """Checks that what has a name of ours is of the right kind; what others checks tell of is left to them."""
+    if name in (layout.META, layout.LOCK, layout.CACHE, layout.CURSORS):
+        return
+    path = channel.layout.file(name)
+    status = channel.workspace.files.status(path)
+    wants_folder = name in layout.FOLDERS
+    if wants_folder and not is_folder(status):
+        yield Finding(id="channel.folders", path=path, message="it is no real folder", remedy="move it away")
+    elif not wants_folder and not is_file(status):
+        yield Finding(id="file.foreign", path=path, message="it is no ordinary file", remedy="move it away")
 
 
 def _check_temporaries(channel: Channel) -> Iterator[Finding]:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 class Entry(Value):
-    """One channel with unread messages."""
+    """One channel with unread messages, or with something else to say of the agent's cursor."""
 
     channel: str
-    unread: int
-    senders: tuple[str, ...]
-    oldest: int
+    unread: int = 0
+    senders: tuple[str, ...] = ()
+    oldest: int = 0
+    warning: str = ""
 
 
 def inbox(workspace: Workspace, agent: str) -> tuple[list[Entry], list[Failure]]:
@@ -44,14 +45,16 @@ def inbox(workspace: Workspace, agent: str) -> tuple[list[Entry], list[Failure]]
 
 
 def look(channel: Channel, name: str) -> Entry | None:
-    """Returns what is unread for an agent in one channel; None when nothing is, or the channel is closed to it."""
+    """Returns what there is to say of one channel; None when nothing is unread, or the channel is closed to it."""
     meta = channel.meta
     agent = meta.spelled(name)
     if agent is None and meta.closed:
         return None
     found = reading.unread(channel, agent or name)
     if not found:
-        return None
+        cursor = channel.cursors.seq(agent or name)
+        ahead = reading.why_ahead(channel, agent or name, cursor, channel.messages.numbers())
+        return Entry(channel=channel.name, warning=ahead) if ahead else None
     senders: list[str] = []
     for stored in found:
         if not names.contains(senders, stored.message.sender):

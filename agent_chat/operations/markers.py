@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_chat.storage.channel import Channel, Mutation
-    from agent_chat.storage.message_store import Numbers
+    from agent_chat.storage.message_numbers import Numbers
 
 STATUS = "marker.claimed"
 _START = "task-"
@@ -78,6 +78,7 @@ def claim(channel: Channel, marker: str, agent: str) -> Claimed:
         owner = owner_of(marker, listed)
         if owner is not None:
             _require_unfinished(channel, marker, owner, name)
+            target = claimed_name(marker, owner)
         elif marker not in listed:
             raise ChatError(
                 "MARKER_NOT_FOUND",

@@ -7,6 +7,7 @@ next run sees the new file and only removes the old one.
 from __future__ import annotations
 
 from agent_chat.operations.channels import ignore_by_default
+from agent_chat.records.message import render
 from agent_chat.storage import publication
 
 TYPE_CHECKING = False
@@ -67,4 +68,4 @@ def _renumber(mutation: Mutation, stored: Stored, every: Sequence[Stored]) -> st
 def _is_moved(item: Stored, original: Stored) -> bool:
     """Tells whether a message is another one under a new number."""
     moved = item.message.replace(seq=original.message.seq, was=original.message.was)
-    return item.message.was == original.message.seq and moved == original.message
+    return item.message.was == original.message.seq and render(moved) == render(original.message)

@@ -8,12 +8,13 @@ from agent_chat.operations.participants import first_spelling, participant, reci
 from agent_chat.records import message as message_record
 from agent_chat.records.message import Message
 from agent_chat.records.value import Value
-from agent_chat.storage.message_store import Refused, Stored, Unfinished, seq_of
+from agent_chat.storage.message_numbers import seq_of
+from agent_chat.storage.message_store import Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.storage.channel import Channel
-    from agent_chat.storage.message_store import Numbers
+    from agent_chat.storage.message_numbers import Numbers
 
 REF_KINDS = ("path:", "commit:")
 MAX_KEY_BYTES = 200

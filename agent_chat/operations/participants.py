@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.records.channel_meta import ChannelMeta
     from agent_chat.storage.channel import Channel
-    from agent_chat.storage.message_store import Numbers
+    from agent_chat.storage.message_numbers import Numbers
 
 
 def participant(channel: Channel, text: str) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
+from agent_chat.operations.late import Late, arrivals
 from agent_chat.records.value import Value
-from agent_chat.storage.message_store import Numbers, Refused, Stored, Unfinished
+from agent_chat.storage.message_numbers import Numbers
+from agent_chat.storage.message_store import Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,22 +23,37 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 50
 DEFAULT_MAX_BYTES = 24_000
+AUDITS_BETWEEN = 100
+NOTHING_LATE = Late()
 
 
 class Bounds(Value):
-    """How much a page may hold: messages, and bytes as `measure` counts them."""
+    """How much a page may hold: messages, and bytes as `measure` counts them.
+
+    Audit messages do not count as messages, and after `audit_run` of them in a row take no more room.
+    """
 
     limit: int
     max_bytes: int
     measure: Measure
+    audit_run: int | None = None
+
+    def size_of(self, items: Iterable[Stored], run: int = 0) -> tuple[int, int]:
+        """Returns how many bytes messages take after `run` audit messages in a row, and the run that they end."""
+        size = 0
+        for item in items:
+            run = run + 1 if item.message.is_audit else 0
+            if self.audit_run is None or run <= self.audit_run:
+                size += self.measure(item)
+        return size, run
 
 
 class Page(Value):
     """What one look at a channel gives.
 
-    `passed` is the number up to which everything was shown or did not concern the agent. `late` are files that arrived
-    at or below the cursor since it was stored (`late_count` of them, should they not be told apart by name); `stale`
-    says that the set of messages there is another one. `held` says why the page ends before an unfinished file.
+    `passed` is the number up to which everything was shown or did not concern the agent. `late` is what arrived at or
+    below the cursor since it was stored. `held` says why the page ends before an unfinished file. `ahead` says that the
+    cursor, or the point asked for, is past the last message.
     """
 
     channel: Channel
@@ -46,18 +63,16 @@ class Page(Value):
     latest: int
     numbers: Numbers
     has_more: bool = False
-    late: tuple[str, ...] = ()
-    late_count: int = 0
-    stale: bool = False
+    late: Late = NOTHING_LATE
     held: str = ""
+    ahead: str = ""
     set_aside: tuple[str, ...] = ()
     error: OSError | None = None
 
     @property
-    def wakes(self) -> bool:
-        """Whether a waiting agent should be told: something was said to it, or more is there than fits the page."""
-        speech = any(not item.message.is_audit for item in self.stored)
-        return speech or self.late_count > 0 or self.error is not None or (self.has_more and not self.held)
+    def speaks(self) -> bool:
+        """Whether somebody says something on it: audit messages are not speech."""
+        return any(not item.message.is_audit for item in self.stored)
 
 
 def read_page(
@@ -79,22 +94,32 @@ def read_page(
     start = after if after is not None else cursor.seq if cursor else 0
     start = max(start if since is None else min(start, since), looked)
     numbers = channel.messages.numbers()
-    late: tuple[list[str], int, bool] = ([], 0, False)
-    if cursor is not None:
-        late = channel.cursors.arrived(cursor, numbers, channel.messages)
 
     def wanted(stored: Stored) -> bool:
         return everything or stored.message.is_for(agent)
 
     page = _fill(channel, numbers, start, wanted, bounds)
-    return page.replace(late=tuple(late[0]), late_count=late[1], stale=late[2])
+    late = arrivals(channel, agent, cursor, numbers)
+    ahead = why_ahead(channel, agent, start, numbers, own=after is None)
+    return page.replace(late=late, ahead=ahead) if late.stale or ahead else page
+
+
+def why_ahead(channel: Channel, agent: str, start: int, numbers: Numbers, *, own: bool = True) -> str:
+    """Returns what to say of a point past the last message, "" of any other; `own` if it is the agent's cursor."""
+    if start <= numbers.highest:
+        return ""
+    last = f"the last message of {channel.name} is #{numbers.highest}"
+    if not own:
+        return f"{last}, nothing is after #{start}"
+    mend = channel.workspace.call(f"ack {channel.name} --reset {numbers.highest} --as {agent}")
+    return f"the cursor of {agent} is at #{start}, but {last}; if that is wrong: {mend}"
 
 
 def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stored], bool], bounds: Bounds) -> Page:
     """Fills a page with the wanted messages above a number."""
     found: list[Stored] = []
     set_aside: list[str] = []
-    count = size = 0
+    count = size = run = 0
     passed = start
     page = Page(channel=channel, stored=(), start=start, passed=start, latest=numbers.highest, numbers=numbers)
     changes: dict[str, object] = {}
@@ -110,7 +135,7 @@ def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stor
             break
         here = [item for item in unit if isinstance(item, Stored) and wanted(item)]
         speech = sum(1 for item in here if not item.message.is_audit)
-        length = sum(bounds.measure(item) for item in here)
+        length, run = bounds.size_of(here, run)
         if here and ((found and size + length > bounds.max_bytes) or (count and count + speech > bounds.limit)):
             changes = {"has_more": True}
             break
@@ -125,10 +150,10 @@ def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stor
 def advance(page: Page, agent: str) -> None:
     """Stores an agent's cursor where a page ended; to be called once the page was shown and flushed."""
     channel = page.channel
-    if page.passed <= page.start and not page.stale:
+    if page.passed <= page.start and not page.late.stale:
         return
     try:
-        channel.cursors.store(agent, page.passed, page.numbers, late=page.late)
+        channel.cursors.store(agent, page.passed, page.numbers, late=page.late.files)
     except OSError as error:
         raise ChatError(
             "CURSOR_NOT_STORED",
@@ -160,20 +185,26 @@ def scan(channel: Channel, numbers: Numbers, after: int) -> Iterable[Stored]:
 
 
 def last(channel: Channel, count: int, bounds: Bounds) -> Page:
-    """Returns the last messages of a channel, whoever they are for; older ones are left out when they do not fit."""
+    """Returns the last messages of a channel, whoever they are for, with the audit messages between them.
+
+    Older ones are left out when they do not fit, or behind a hundred audit messages.
+    """
     numbers = channel.messages.numbers()
     found: list[Stored] = []
-    size = 0
+    size = speech = audits = run = 0
     start = numbers.highest
     for seq, files in numbers.before(numbers.highest + 1):
-        if len(found) >= count:
+        if speech >= count or audits >= AUDITS_BETWEEN:
             break
         here = channel.messages.stored(seq, files)
-        length = sum(bounds.measure(item) for item in here)
+        length, run = bounds.size_of(here, run)
         if found and here and size + length > bounds.max_bytes:
             break
         found[:0] = here
         size += length
+        said = sum(1 for item in here if not item.message.is_audit)
+        speech += said
+        audits += len(here) - said
         start = seq - 1
     return Page(
         channel=channel,
@@ -226,10 +257,8 @@ def search(
     return _fill(channel, channel.messages.numbers(), after, wanted, bounds)
 
 
-def late_below_cursor(
-    channel: Channel, agent: str, numbers: Numbers, *, reset: int | None = None
-) -> tuple[list[str], int]:
-    """Returns the files that arrived below an agent's cursor unannounced, and how many they are.
+def late_below_cursor(channel: Channel, agent: str, numbers: Numbers, *, reset: int | None = None) -> Late:
+    """Returns what arrived below an agent's cursor unannounced.
 
     With `reset` those that will be above it are left out: they are unread again.
     """
@@ -239,11 +268,11 @@ def late_below_cursor(
         if error.code != "CURSOR_INVALID" or reset is None:
             raise
         cursor = None
-    late, count, _ = channel.cursors.arrived(cursor, numbers, channel.messages) if cursor else ([], 0, False)
+    late = arrivals(channel, agent, cursor, numbers)
     if reset is None:
-        return late, count
-    below = [name for name in late if name in numbers.names_up_to(reset)]
-    return below, len(below)
+        return late
+    below = set(numbers.names_up_to(reset))
+    return late.replace(files=tuple(name for name in late.files if name in below), unnamed=0)
 
 
 def acknowledge(

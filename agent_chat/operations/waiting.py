@@ -58,6 +58,7 @@ class _Watch:
         self.agent = agent
         self.page: Page | None = None
         self.since: int | None = None
+        self.ahead = ""
         self._request = request
         self._position = 0
         self._known = (0, 0)
@@ -89,13 +90,19 @@ class _Watch:
             # A merge or a hand put a file where we had looked before.
             self._position = 0
             page = self._read_page()
-        if page.held:
-            self._settled = False
         if self._position == 0:
             self.page = page
+        late = page.late.wakes
+        while page.has_more and not (page.speaks or page.held or page.error):
+            # A page full of audit messages, which wake nobody: what matters is what comes after them.
+            self._position = page.passed
+            page = self._read_page()
+        if page.held:
+            self._settled = False
         self._position = page.passed
         self._known = page.numbers.known_at(page.passed)
-        return page.wakes
+        self.ahead = page.ahead
+        return late or page.speaks or page.error is not None
 
     def _read_page(self) -> Page:
         request = self._request
@@ -141,7 +148,8 @@ def wait(request: Request) -> Outcome:
                 return _outcome(request, watches, warnings)
             left = deadline - clock.monotonic()
             if left <= 0:
-                return Outcome(pages=(), timed_out=True, warnings=warnings)
+                ahead = tuple(watch.ahead for watch in watches if watch.ahead)
+                return Outcome(pages=(), timed_out=True, warnings=warnings + ahead)
             clock.sleep(min(left, request.interval))
     finally:
         for lock in presence:
@@ -159,7 +167,7 @@ def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, .
         pages.append(page)
         if page.stored:
             speech = sum(1 for item in page.stored if not item.message.is_audit)
-            size = sum(bounds.measure(item) for item in page.stored)
+            size = bounds.size_of(page.stored)[0]
             bounds = bounds.replace(limit=max(bounds.limit - speech, 1), max_bytes=max(bounds.max_bytes - size, 1))
     again: tuple[Stored, ...] = ()
     if request.reply_to is not None:

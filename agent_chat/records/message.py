@@ -183,6 +183,8 @@ def _integer(values: dict[str, frontmatter.Field], key: str) -> int | None:
     value = values.get(key)
     if value is None or isinstance(value, int):
         return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 18:
+        return int(value)  # written by hand: quoted, or padded as in the file's name
     raise MessageError(f"{key} must be a number")
 
 
@@ -192,7 +194,10 @@ def _list(values: dict[str, frontmatter.Field], key: str) -> tuple[str, ...]:
         return ()
     if isinstance(value, tuple):
         return tuple(str(item) for item in value)
-    return tuple(part.strip() for part in str(value).split(",") if part.strip())
+    # A comma list, or, written by hand, lines that begin with a hyphen.
+    text = str(value).replace("\n", ",")
+    parts = (part.strip().removeprefix("- ").strip() for part in text.split(","))
+    return tuple(part for part in parts if part)
 
 
 def _names(values: dict[str, frontmatter.Field], key: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agent_chat.records.channel_meta import ChannelMeta
     from agent_chat.records.message import Message
-    from agent_chat.storage.message_store import Numbers
+    from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.workspace import Workspace
 
 LOCK_SECONDS = 10.0
@@ -135,6 +135,9 @@ class Mutation:
         message = draft.replace(seq=seq)
         file_name = names.message_file_name(seq, message.sender, message.title)
         temporary = self._write_temporary(message_record.render(message))
+        if not self._lock.is_on_disk():
+            self._files.remove(temporary)
+            raise ChatError("CHANNEL_BUSY", f"{self._layout.lock} was deleted while it was held; nothing was posted")
         try:
             publication.name_new(
                 self._files, temporary, self._layout.file(file_name), aside=self._layout.taken_back(seq)
@@ -180,18 +183,27 @@ class Mutation:
 
 
 def channel_names(workspace: Workspace) -> list[str]:
-    """Returns the names of all channels of a root, in order; fails with ROOT_NOT_FOUND."""
+    """Returns the names of all channels of a root, in order; fails with ROOT_NOT_FOUND.
+
+    A folder that cannot be looked into counts: whoever opens it is told why, and the others are not hidden by it.
+    """
     workspace.require_root()
-    files = workspace.files
-    found: list[str] = []
-    for name in files.list_folder(workspace.root):
-        if names.fault_of_name(name) is None:
-            folder = layout.join(workspace.root, name)
-            if is_folder(files.status(folder)) and publication.exists(
-                files, layout.ChannelLayout(workspace.root, name).meta
-            ):
-                found.append(name)
+    names_there = workspace.files.list_folder(workspace.root)
+    found = [name for name in names_there if names.fault_of_name(name) is None and _may_be_channel(workspace, name)]
     return sorted(found, key=lambda name: (names.fold(name), name))
+
+
+def _may_be_channel(workspace: Workspace, name: str) -> bool:
+    places = layout.ChannelLayout(workspace.root, name)
+    try:
+        if not is_folder(workspace.files.status(places.folder)):
+            return False
+    except FileNotFoundError:
+        return False
+    try:
+        return publication.exists(workspace.files, places.meta)
+    except PermissionError:
+        return True
 
 
 def open_channel(workspace: Workspace, text: str) -> Channel:

@@ -14,13 +14,14 @@ from agent_chat.records.value import Value
 from agent_chat.storage import publication
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError
+from agent_chat.storage.message_numbers import names_sum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_chat.storage.layout import ChannelLayout
-    from agent_chat.storage.message_store import MessageStore, Numbers
+    from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.workspace import Workspace
 
 MAX_BYTES = 1 << 20
@@ -132,26 +133,6 @@ class CursorStore:
             return []
         return [self._layout.cursors_file(name) for name in sorted(names) if name.endswith((".lock", ".waiting"))]
 
-    def late_files(self, cursor: Cursor, numbers: Numbers, messages: MessageStore) -> list[str]:
-        """Returns the files below a cursor that arrived since it was written, or before and were announced only."""
-        late = [name for name in cursor.late if name in numbers]
-        return late + [name for name in self.arrived(cursor, numbers, messages)[0] if name not in late]
-
-    def arrived(self, cursor: Cursor, numbers: Numbers, messages: MessageStore) -> tuple[list[str], int, bool]:
-        """Tells what arrived below a cursor since it was written: files, how many, and whether the set is another one.
-
-        Which files is told by when each came to its name, by the file system's account, and may fall short where its
-        clock was set; how many is told by the count.
-        """
-        if cursor.count is None:
-            return [], 0, False
-        known = numbers.known_at(cursor.seq)
-        if known == (cursor.count, cursor.names_sum):
-            return [], 0, False
-        instant = cursor.written_at - cursor.listed_before / 1000
-        late = sorted(messages.changed_since(numbers.names_up_to(cursor.seq), instant))
-        return late, max(len(late), known[0] - cursor.count), True
-
     def store(self, agent: str, seq: int, numbers: Numbers, *, late: Iterable[str] = (), back: bool = False) -> int:
         """Stores a cursor and returns what is stored now: never less than before, unless `back` is asked for.
 
@@ -165,18 +146,30 @@ class CursorStore:
             raise ChatError("CHANNEL_BUSY", f"the cursor of {agent} in {self._channel} is locked{lock.holder()}")
         try:
             there = self._before_reset(agent) if back else self.load(agent)
-            if there is not None and there.seq > seq and not back:
-                return there.seq
             present = numbers.names_up_to(seq) if back else numbers  # above a cursor that goes back they are unread
             known_late = [name for name in (there.late if there else ()) if name in present]
             known_late += [name for name in late if name not in known_late]
-            # Synced before it takes the name: after a power loss a cursor is the old or the new one, never torn.
-            data = render(seq, numbers.known_at(seq), self._listed_before(numbers), known_late)
-            temporary = publication.write_temporary(self._workspace, self._layout, data)
-            publication.replace(files, temporary, self._layout.cursor(agent))
+            if there is not None and there.seq > seq and not back:
+                return self._announced(agent, there, known_late)
+            self._replace(agent, render(seq, numbers.known_at(seq), self._listed_before(numbers), known_late))
             return seq
         finally:
             lock.release()
+
+    def _announced(self, agent: str, there: Cursor, late: list[str]) -> int:
+        """Remembers in a cursor that is further on already what was announced below it; returns where it is."""
+        new = [name for name in late if name not in there.late]
+        if new and there.count is not None and there.names_sum is not None:
+            known = (there.count + len(new), (there.names_sum + names_sum(new)) & 0xFFFFFFFF)
+            listed_at = there.written_at - there.listed_before / 1000
+            age = min(max(int((self._workspace.clock.now() - listed_at) * 1000) + 1, 0), MAX_SEQ)
+            self._replace(agent, render(there.seq, known, age, late))
+        return there.seq
+
+    def _replace(self, agent: str, data: bytes) -> None:
+        # Synced before it takes the name: after a power loss a cursor is the old or the new one, never torn.
+        temporary = publication.write_temporary(self._workspace, self._layout, data)
+        publication.replace(self._workspace.files, temporary, self._layout.cursor(agent))
 
     def _before_reset(self, agent: str) -> Cursor | None:
         """Returns the cursor that is about to be moved back, None also where it cannot be told: that is mended so."""

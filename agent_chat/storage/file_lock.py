@@ -122,6 +122,14 @@ class FileLock:
                 f"{self.path} cannot be locked: {error.strerror}",
                 path=self.path,
             ) from error
+        return self._is_the_file(descriptor)
+
+    def is_on_disk(self) -> bool:
+        """Tells whether the locked file is still the one on disk: after a deletion another process may hold the new."""
+        assert self._descriptor is not None
+        return self._is_the_file(self._descriptor)
+
+    def _is_the_file(self, descriptor: int) -> bool:
         try:
             mine, there = os.fstat(descriptor), self._files.status(self.path)
         except FileNotFoundError:

@@ -16,7 +16,8 @@ TAKEN_BACK_PREFIX = "taken-back-"
 IGNORE_FILE = ".gitignore"
 # What a root under git does not track: what belongs to one machine, or is not yet decided.
 IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", "_sessions/")
-OURS = frozenset((META, LOCK, CACHE, CURSORS, "tasks", "claims", "locks", "state.md", "tombstones.md"))
+FOLDERS = (CACHE, CURSORS, "tasks", "claims", "locks")
+OURS = frozenset((META, LOCK, *FOLDERS, "state.md", "tombstones.md"))
 # Files that agent-chat-plugin keeps in a channel and that are none of ours to judge.
 OF_THE_OTHER_PROGRAM = frozenset(("_tasks.lock", ".path-locks.lock"))
 

@@ -12,7 +12,7 @@ import pytest
 
 from agent_chat.cli.command import HELP
 from agent_chat.cli.commands import COMMANDS
-from agent_chat.operations.doctor import INVARIANTS
+from agent_chat.operations.findings import INVARIANTS
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.file_lock import FileLock
 from tests.support import schemas

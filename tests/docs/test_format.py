@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent_chat import names
-from agent_chat.operations.doctor import INVARIANTS
+from agent_chat.operations.findings import INVARIANTS
 from agent_chat.records import message as message_record
 from agent_chat.storage import layout
 from tests.support import schemas

@@ -15,7 +15,7 @@ from agent_chat.operations import doctor, reading
 from agent_chat.operations.inbox import inbox
 from agent_chat.records import message as message_record
 from agent_chat.storage.channel import Channel, channel_names
-from agent_chat.storage.message_store import seq_of
+from agent_chat.storage.message_numbers import seq_of
 from agent_chat.storage.workspace import Workspace
 from tests.model.reference import Reference, Said
 from tests.support.cli import ArrivalFiles, Crash, FakeClock, FaultyFiles

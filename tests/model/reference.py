@@ -104,7 +104,9 @@ class Reference:
         if cursor is None:
             return []
         return sorted(
-            said.file for said in self.messages.values() if said.seq <= cursor.seq and said.arrived > cursor.stored
+            said.file
+            for said in self.messages.values()
+            if said.seq <= cursor.seq and said.arrived > cursor.stored and said.is_for(agent)
         )
 
     def waiting(self) -> set[str]:

@@ -136,7 +136,7 @@ class Talk(Machine):
             if page.error is not None:
                 raise page.error
             assert [stored.file for stored in page.stored] == wanted.files
-            assert (page.passed, page.has_more, list(page.late)) == (wanted.passed, wanted.has_more, late)
+            assert (page.passed, page.has_more, list(page.late.files)) == (wanted.passed, wanted.has_more, late)
             assert (page.held, page.set_aside) == ("", ())
             if not peek:
                 reading.advance(page, agent)
@@ -144,7 +144,7 @@ class Talk(Machine):
 
         done, page = self.attempt(act)
         stored = self.channel(name).cursors.load(agent)
-        if done and not peek and (wanted.passed > cursor.seq or page.stale):
+        if done and not peek and (wanted.passed > cursor.seq or page.late.stale):
             model.store(agent, wanted.passed, self.ticks, late=late)
         elif not done and stored is not None and (stored.seq, stored.late) != (cursor.seq, tuple(cursor.announced)):
             assert stored.seq == wanted.passed
@@ -163,8 +163,8 @@ class Talk(Machine):
         def act() -> tuple[int, int]:
             channel = self.channel(name, faulty=True)
             numbers = channel.messages.numbers()
-            told, _ = reading.late_below_cursor(channel, agent, numbers, reset=seq if reset else None)
-            assert told == late
+            told = reading.late_below_cursor(channel, agent, numbers, reset=seq if reset else None).files
+            assert list(told) == late
             return reading.acknowledge(channel, agent, seq, reset=reset, numbers=numbers, late=told)
 
         done, result = self.attempt(act, expected=expected)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Callable, NamedTuple
 import pytest
 
 from agent_chat.operations import doctor
-from agent_chat.operations.doctor import INVARIANTS, Finding
+from agent_chat.operations.findings import INVARIANTS, Finding
 from agent_chat.operations.mending import mend
 from agent_chat.storage.channel import Channel, channel_names
 from agent_chat.storage.file_lock import FileLock
@@ -225,11 +225,11 @@ def test_what_arrived_below_a_cursor_reaches_everybody_by_its_new_number(room: R
         room.plant(seq)
     assert room.read("bob") == room.read("carol") == [1, 2, 4]
     plant(room.folder / "0003-dave-m.md", message_file(3, "dave", "late"), at=LATER)
-    assert room.page("bob").late == ("0003-dave-m.md",)
+    assert room.page("bob").late.files == ("0003-dave-m.md",)
     assert mended(room) == ["#3 0003-dave-m.md is now #5 0005-dave-late.md"]
     assert room.message(5).was == 3
     assert room.read("bob") == room.read("carol") == [5]
-    assert room.page("bob").late == ()
+    assert room.page("bob").late.files == ()
     assert findings_of(room.workspace) == []
 
 

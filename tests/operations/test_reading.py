@@ -144,7 +144,7 @@ def test_what_may_be_half_way_there_stops_the_cursor_for_now(room: Room) -> None
     reading.advance(page, "bob")
     assert (seqs(page), page.passed, page.has_more) == ([1], 1, True)
     assert page.held.startswith("0002-alice-m.md: it is not complete yet")
-    assert not room.page().wakes
+    assert not room.page().speaks
     room.clock.turn(2)
     assert room.read() == [3]
     assert room.cursor() == 3

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent_chat.errors import ChatError
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.cursor_store import Cursor, CursorError, parse, render
-from agent_chat.storage.message_store import Numbers
+from agent_chat.storage.message_numbers import Numbers
 from tests.support.cli import message_file, plant, run, workspace_on
 
 if TYPE_CHECKING:
@@ -137,29 +137,6 @@ def test_an_unreadable_cursor_among_all_is_none_and_hides_no_other(channel: Chan
         "dave": None,
         "eve": None,
     }
-
-
-def test_what_arrives_below_a_cursor_is_told_by_name(channel: Channel, tmp_path: Path) -> None:
-    from pathlib import Path
-
-    folder = Path(channel.layout.folder)
-    (folder / "0002-alice-m.md").unlink()
-    channel.cursors.store("bob", 4, channel.messages.numbers())
-    cursor = channel.cursors.load("bob")
-    assert cursor is not None
-    assert channel.cursors.arrived(cursor, channel.messages.numbers(), channel.messages) == ([], 0, False)
-    (folder / "0002-carol-late.md").write_bytes(message_file(2))
-    late, count, stale = channel.cursors.arrived(cursor, channel.messages.numbers(), channel.messages)
-    assert "0002-carol-late.md" in late
-    assert (count >= 1, stale) == (True, True)
-    assert channel.cursors.late_files(cursor, channel.messages.numbers(), channel.messages) == late
-
-
-def test_a_cursor_of_another_program_has_no_count_and_tells_no_arrivals(channel: Channel) -> None:
-    write(channel, b"4")
-    cursor = channel.cursors.load("bob")
-    assert cursor is not None
-    assert channel.cursors.arrived(cursor, channel.messages.numbers(), channel.messages) == ([], 0, False)
 
 
 def test_announced_files_are_kept_until_they_are_gone(channel: Channel) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent_chat.storage.message_store import Numbers, seq_of
+from agent_chat.storage.message_numbers import Numbers, seq_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agent_chat.operations.channels import IGNORE_TEXT
 from agent_chat.records import channel_meta, message
 from agent_chat.storage import cursor_store, layout
-from agent_chat.storage.message_store import seq_of
+from agent_chat.storage.message_numbers import seq_of
 
 if TYPE_CHECKING:
     from agent_chat.records.channel_meta import ChannelMeta

@@ -35,4 +35,6 @@ def make_workspace(
     """Returns a workspace of a root; `files` makes its file system from the root and the clock."""
     path = os.fspath(root)
     turned = clock or FakeClock()
-    return Workspace(path, root_from="variable", clock=turned, ids=ids or CountedIds(), files=files(path, turned) if files else None)
+    return Workspace(
+        path, root_from="variable", clock=turned, ids=ids or CountedIds(), files=files(path, turned) if files else None
+    )
