@@ -55,7 +55,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     "MESSAGE_NOT_TEXT": (INVALID, "The text is no valid UTF-8, or holds a NUL.", "convert it to UTF-8"),
     "MESSAGE_INVALID": (INVALID, "A field of the message breaks its rule.", "correct the option that the message names"),
     "MESSAGE_BODY_SILENT": (INVALID, "Standard input stayed open and silent, so there was no body to post.", "use --body, --body-file F, or --body-file - to wait for the pipe"),
-    "MESSAGE_FILE_UNREADABLE": (NOT_FOUND, "The file given with --body-file cannot be read.", "check its path and permissions"),
+    "MESSAGE_FILE_UNREADABLE": (INVALID, "The file given with --body-file cannot be read.", "check its path and permissions"),
     "MESSAGE_NO_RECIPIENT": (INVALID, "The only recipient is the sender, who never receives its own messages.", "name somebody else, or leave --to out"),
     "MESSAGE_KEY_CONFLICT": (CONFLICT, "The key was used for another content by the same sender.", "use a new key for new content"),
     "MESSAGE_STATUS_RESERVED": (DENIED, "That status is kept for audit messages.", "use another --status"),
@@ -74,7 +74,7 @@ CODES: dict[str, tuple[str, str, str]] = {
 class ChatError(Exception):
     """An error that a user can meet: a stable code, one line of what happened, and the next step.
 
-    `next` is a command that the caller can run, else what the table says to do. `where` says which root and channel it is about;
+    `next` is a command that the caller can run, where there is one. `where` says which root and channel it is about;
     with `details` it makes the extra fields of the JSON form.
     `near` is what was typed and the names it may have been meant as; the command line turns it into a suggestion.
     """
@@ -93,9 +93,14 @@ class ChatError(Exception):
         assert code in CODES, code
         self.code = code
         self.message = message
-        self.next = next or CODES[code][2]
+        self.next = next
         self.near = near
         self.details = {**(where or {}), **details}
+
+    @property
+    def told(self) -> str:
+        """What happened, and, where no command follows, what the table says to do about it."""
+        return self.message if self.next else f"{self.message}; {CODES[self.code][2]}"
 
     @property
     def kind(self) -> str:

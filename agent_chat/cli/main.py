@@ -46,19 +46,20 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
     from agent_chat.errors import ChatError
 
     as_json = False
+    command = ""
     try:
         try:
             request = _request(argv, environment)
-            as_json = request.as_json
+            as_json, command = request.as_json, request.command.name
             request.workspace = workspace or _workspace(request)
             reply = _handler(request)(request)
             if as_json:
                 reply = reply.replace(data={**request.workspace.where(), **reply.data})
             return _show(reply, as_json=as_json)
         except ChatError as error:
-            return _refuse(error, argv, as_json=as_json)
+            return _refuse(error, argv, command, as_json=as_json)
         except OSError as error:
-            return _refuse(_io_error(error), argv, as_json=as_json)
+            return _refuse(_io_error(error), argv, command, as_json=as_json)
     except output.OutputFailedError as error:
         return _output_failed(error, "")
     except KeyboardInterrupt:
@@ -136,9 +137,13 @@ def _show(reply: Reply, *, as_json: bool) -> int:
     return reply.status
 
 
-def _refuse(error: ChatError, argv: Sequence[str], *, as_json: bool) -> int:
+def _refuse(error: ChatError, argv: Sequence[str], command: str, *, as_json: bool) -> int:
     from agent_chat.cli import output
     from agent_chat.cli.parser import wants_json
+    from agent_chat.errors import INVALID
+
+    if error.next is None and error.kind == INVALID and command:
+        error.next = f"{output.PROGRAM} {command} --help"
 
     output.show_error(error, as_json=as_json or wants_json(argv))
     return ERROR

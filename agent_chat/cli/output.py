@@ -98,7 +98,7 @@ def _valid(value: object) -> object:
 
 def error_fields(error: ChatError) -> dict[str, object]:
     """Returns the JSON form of an error."""
-    fields: dict[str, object] = {"code": error.code, "kind": error.kind, "message": error.message, "next": error.next}
+    fields: dict[str, object] = {"code": error.code, "kind": error.kind, "message": error.told, "next": error.next}
     if error.near is not None:
         fields["near"] = suggestion(error)
     return {**fields, **error.details}
@@ -120,7 +120,7 @@ def show_error(error: ChatError, *, as_json: bool) -> None:
         return
     meant = suggestion(error)
     hint = f"; did you mean {meant}?" if meant else ""
-    note(f"{PROGRAM}: {error.code}: {safe_line(error.message)}{hint}")
+    note(f"{PROGRAM}: {error.code}: {safe_line(error.told)}{hint}")
     if error.next:
         note(f"  next: {safe_line(error.next)}")
 

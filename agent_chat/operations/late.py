@@ -54,10 +54,14 @@ def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbe
     changed, written = channel.messages.changed_since(below, cursor.written_at - cursor.listed_before / 1000)
     more = count - cursor.count
     names = told_apart(changed, more, total - cursor.names_sum)
+    # Another set that is not smaller has new names in it.
+    least = max(more, 1) if more >= 0 else 0
     if names is None:
-        # Where most files seem to have come, it was their permissions that changed, or the folder was copied.
-        names = written if 2 * len(changed) > len(below) else changed
-    unnamed = max(more - len(names), 0)
+        names = changed
+        if 2 * len(changed) > len(below) and (len(written) >= least or len(changed) > _FEW):
+            # Where most files seem to have come, it was their permissions that changed, or the folder was copied.
+            names = written
+    unnamed = max(least - len(names), 0)
     found = [item for item in channel.messages.stored_in(names) if item.message.is_for(agent)]
     return Late(
         files=tuple(sorted(item.file for item in found)),

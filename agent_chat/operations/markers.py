@@ -84,6 +84,7 @@ def claim(channel: Channel, marker: str, agent: str) -> Claimed:
                 "MARKER_NOT_FOUND",
                 f"there is no {marker} in {channel.name} ({channel.workspace.describe()})",
                 near=(marker, tuple(file for file in listed if task_of(file))),
+                next=channel.workspace.call(f"peek {channel.name}"),
                 where=channel.where(),
             )
         else:
@@ -147,6 +148,7 @@ def _require_unfinished(channel: Channel, marker: str, owner: str, agent: str) -
     raise ChatError(
         "MARKER_CLAIMED",
         f"{marker} is claimed by {owner}",
+        next=channel.workspace.call(f"peek {channel.name}"),
         owner=owner,
         where=channel.where(),
     )

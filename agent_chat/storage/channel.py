@@ -135,13 +135,18 @@ class Mutation:
         message = draft.replace(seq=seq)
         file_name = names.message_file_name(seq, message.sender, message.title)
         temporary = self._write_temporary(message_record.render(message))
-        if not self._lock.is_on_disk():
-            self._files.remove(temporary)
-            raise ChatError("CHANNEL_BUSY", f"{self._layout.lock} was deleted while it was held; nothing was posted")
         try:
             publication.name_new(
-                self._files, temporary, self._layout.file(file_name), aside=self._layout.taken_back(seq)
+                self._files,
+                temporary,
+                self._layout.file(file_name),
+                aside=self._layout.taken_back(seq),
+                holds_lock=self._lock.is_on_disk,
             )
+        except publication.LockLostError:
+            raise ChatError(
+                "CHANNEL_BUSY", f"{self._layout.lock} was deleted while it was held; nothing was posted"
+            ) from None
         except publication.NotTakenBackError as error:
             channel = self._channel
             raise ChatError(

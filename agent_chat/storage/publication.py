@@ -7,6 +7,8 @@ from agent_chat.storage.filesystem import FileSystem, LinksUnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_chat.storage.layout import ChannelLayout
     from agent_chat.storage.workspace import Workspace
 
@@ -33,14 +35,24 @@ def write_temporary(workspace: Workspace, places: ChannelLayout, data: bytes) ->
     return path
 
 
-def name_new(files: FileSystem, temporary: str, target: str, *, aside: str | None = None) -> None:
+def name_new(
+    files: FileSystem,
+    temporary: str,
+    target: str,
+    *,
+    aside: str | None = None,
+    holds_lock: Callable[[], bool] | None = None,
+) -> None:
     """Gives a temporary its final name, never replacing: by a link, else by a checked rename.
 
     The caller holds the lock that keeps others from that name. Fails with FileExistsError when it is taken. After any
     failure neither the temporary nor the name is left; where even that fails, the failure is a `NotTakenBackError`. A
     file that had its name already, and may have been seen, is moved `aside` rather than removed, if that is given.
+    With `holds_lock` the lock is looked at once more at the last moment; LockLostError when it is no longer held.
     """
     try:
+        if holds_lock is not None and not holds_lock():
+            raise LockLostError(f"the lock of {target} was deleted while it was held")
         try:
             files.link(temporary, target)
         except LinksUnsupportedError:
@@ -63,6 +75,10 @@ def replace(files: FileSystem, temporary: str, target: str) -> None:
     except OSError:
         files.remove(temporary)
         raise
+
+
+class LockLostError(OSError):
+    """The lock file is no longer the one that was locked, so another process may hold the new one."""
 
 
 class NotTakenBackError(OSError):

@@ -109,10 +109,10 @@ REACHED: dict[str, Callable[[Case], Result]] = {
     "MESSAGE_DAMAGED": lambda do: do("show", "dev", "3"),
     "MESSAGE_EMPTY": lambda do: do(*POST, "--body", ""),
     "MESSAGE_TOO_LARGE": lambda do: do(*POST, "--body", "x" * (1 << 20) + "y"),
-    "MESSAGE_FILE_UNREADABLE": lambda do: do(*POST, "--body-file", "no-such-file"),
     "MESSAGE_NOT_TEXT": lambda do: do(*POST, stdin=b"\xff"),
     "MESSAGE_INVALID": lambda do: do(*POST, "--ref", "src/a.py"),
     "MESSAGE_BODY_SILENT": lambda do: do.silent(),
+    "MESSAGE_FILE_UNREADABLE": lambda do: do(*POST, "--body-file", "no-such-file"),
     "MESSAGE_NO_RECIPIENT": lambda do: do(*POST, "--to", "alice"),
     "MESSAGE_KEY_CONFLICT": lambda do: do(*POST, "--key", "k", "--body", "other"),
     "MESSAGE_STATUS_RESERVED": lambda do: do(*POST, "--status", "task.done"),
@@ -153,15 +153,18 @@ def test_the_code_is_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: 
         assert (error["code"], error["kind"]) == (code, CODES[code][0])
         assert error["kind"] in KINDS
         assert error["message"]
-        assert error["next"]
+        assert (error["next"] or "agent-chat").startswith("agent-chat")
+        assert error["next"] or error["message"].endswith(CODES[code][2])
         if error["kind"] == "not found":
             assert error["root"]
             assert error["root_from"] in ("option", "variable")
         return
     lines = result.stderr.splitlines()
+    if lines[-1].endswith(f"; {CODES[code][2]}"):
+        lines.append("  next: agent-chat help")  # no command would help, so the line itself says what would
     assert [line for line in lines if line.startswith("agent-chat: warning: ")] == lines[:-2]
     assert lines[-2].startswith(f"agent-chat: {code}: ")
-    assert lines[-1].startswith("  next: ")
+    assert lines[-1].startswith("  next: agent-chat ")
     assert code in LATE or result.stdout == ""
     if CODES[code][0] == "not found":
         assert str(case.root) in lines[-2]

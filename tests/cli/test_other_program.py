@@ -128,7 +128,7 @@ def test_joining_keeps_what_only_that_program_knows(root: Path) -> None:
     done(root, "join", "shed", "--as", "zoe", "--role", "subordinate")
     meta = json.loads((root / "shed" / "_meta.json").read_bytes())
     assert (meta["color"], meta["nested"], meta["members"]) == ("green", {"a": [1, 2]}, ["zoe"])
-    assert done(root, "leave", "shed", "--as", "ZOE").stdout == "ZOE has left shed\n"
+    assert done(root, "leave", "shed", "--as", "ZOE").stdout == "zoe has left shed\n"
     assert json.loads((root / "shed" / "_meta.json").read_bytes())["nested"] == {"a": [1, 2]}
 
 
