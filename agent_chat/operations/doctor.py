@@ -13,7 +13,7 @@ from agent_chat.operations.findings import Finding
 from agent_chat.operations.late import below_every_cursor
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication
-from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel import Channel, may_be_channel
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder, is_link
 from agent_chat.storage.message_store import COPY, Refused, Stored, Unfinished
@@ -62,7 +62,7 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
             )
         if not is_folder(status):
             continue
-        if not publication.exists(files, layout.ChannelLayout(workspace.root, name).meta):
+        if not may_be_channel(workspace, name):
             yield Finding(
                 id="root.channels",
                 path=folder,
@@ -91,7 +91,7 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
 
 def examine(channel: Channel, progress: Progress | None = None) -> Examined:
     """Looks at one channel and returns all findings; an unreadable file is a finding, never an end."""
-    findings: list[Finding] = [*_check_meta(channel), *_check_places(channel)]
+    findings = [*_looked_at(channel, _check_meta(channel)), *_looked_at(channel, _check_places(channel))]
     try:
         numbers = channel.messages.numbers()
     except OSError as error:
@@ -109,9 +109,18 @@ def examine(channel: Channel, progress: Progress | None = None) -> Examined:
     late, found = _check_cursors(channel, numbers, stored)
     findings += found
     findings += _check_parents(channel, stored)
-    findings += _check_others(channel, numbers, stored)
-    findings += _check_temporaries(channel)
+    findings += _looked_at(channel, _check_others(channel, numbers, stored))
+    findings += _looked_at(channel, _check_temporaries(channel))
     return Examined(channel=channel, numbers=numbers, stored=tuple(stored), late=tuple(late), findings=tuple(findings))
+
+
+def _looked_at(channel: Channel, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Yields what a check finds; where it cannot look, that is a finding too."""
+    try:
+        yield from findings
+    except OSError as error:
+        path = error.filename if isinstance(error.filename, str) else channel.layout.folder
+        yield _unreadable(path, error)
 
 
 def _unreadable(path: str, error: OSError) -> Finding:

@@ -194,11 +194,12 @@ def channel_names(workspace: Workspace) -> list[str]:
     """
     workspace.require_root()
     names_there = workspace.files.list_folder(workspace.root)
-    found = [name for name in names_there if names.fault_of_name(name) is None and _may_be_channel(workspace, name)]
+    found = [name for name in names_there if names.fault_of_name(name) is None and may_be_channel(workspace, name)]
     return sorted(found, key=lambda name: (names.fold(name), name))
 
 
-def _may_be_channel(workspace: Workspace, name: str) -> bool:
+def may_be_channel(workspace: Workspace, name: str) -> bool:
+    """Tells whether a folder of the root is a channel, or cannot be looked into, so that it may be one."""
     places = layout.ChannelLayout(workspace.root, name)
     try:
         if not is_folder(workspace.files.status(places.folder)):
