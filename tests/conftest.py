@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest.register_assert_rewrite("tests.support")
+
+from tests.support import tally  # noqa: E402 - after its assertions are seen to
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 # A real file system on a busy machine is slow now and then; that is no property of the code under test.
 _CALM = [HealthCheck.too_slow]
@@ -24,8 +29,6 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
-
-pytest.register_assert_rewrite("tests.support")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,3 +45,22 @@ def environment_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
         yield
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hands what a worker counted to the process that started it."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["tally"] = dict(tally.COUNTED)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Adds up what the workers counted."""
+    tally.COUNTED.update(getattr(node, "workeroutput", {}).get("tally", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints how much the crash lane looked at, if it was run."""
+    if tally.COUNTED:
+        terminalreporter.write_line(tally.summary())

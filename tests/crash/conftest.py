@@ -1,4 +1,4 @@
-"""The crash lane: a folder for its roots, and how much it looked at, said at its end."""
+"""The crash lane: a folder for its roots."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from tests.support import tally
 
 MEMORY = "/dev/shm"
 
@@ -25,9 +23,3 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="agent-chat-crash.", dir=MEMORY) as place:
         yield Path(place)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints the counts, if anything was counted."""
-    if tally.COUNTED:
-        terminalreporter.write_line(tally.summary())
