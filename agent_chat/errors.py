@@ -46,7 +46,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     "AGENT_MISSING": (INVALID, "No acting agent was named.", "add --as NAME or set AGENT_CHAT_NAME"),
     "AGENT_INVALID": (INVALID, "An agent name breaks the rules for names.", "use letters, digits, '.', '_' and '-'"),
     "AGENT_RESERVED": (INVALID, "The names all and system are reserved.", "choose another name"),
-    "AGENT_UNKNOWN": (NOT_FOUND, "The channel is closed and does not know that agent.", "check the spelling, or join"),
+    "AGENT_UNKNOWN": (NOT_FOUND, "The channel does not know that agent, and is closed to those whom it does not know.", "check the spelling, or join"),
     "MESSAGE_NOT_FOUND": (NOT_FOUND, "There is no such message in the channel.", "peek shows the last messages"),
     "MESSAGE_AMBIGUOUS": (CONFLICT, "Several files carry that number (a git merge does this).", "name the file, or let doctor --fix renumber"),
     "MESSAGE_DAMAGED": (DAMAGED, "The file of that number is no valid message.", "run doctor on the channel"),

@@ -45,7 +45,7 @@ def channels(request: Request) -> Reply:
     for name in channel_names(request.workspace):
         channel = Channel(request.workspace, name)
         try:
-            assert channel.meta is not None
+            channel.require_meta()
             found.append(operations.overview(channel))
         except (ChatError, OSError) as error:
             failures.append((name, error))

@@ -187,7 +187,7 @@ def _bug(error: Exception, environment: Mapping[str, str]) -> int:
 
         output.note(format_exc())
     output.note(f"{output.PROGRAM}: INTERNAL: {type(error).__name__}: {output.safe_line(str(error))}")
-    output.note("  next: AGENT_CHAT_DEBUG=1 shows where; nothing was half-done, the call can be repeated")
+    output.note("  next: AGENT_CHAT_DEBUG=1 shows where; look at what is there before you repeat a call that writes")
     return BUG
 
 

@@ -111,7 +111,7 @@ def search(request: Request) -> Reply:
     )
 
     def text() -> str:
-        found = message_text.snippets(page.stored, words, channel.name)
+        found = message_text.snippets(page.stored, words, channel.name, page.doubled)
         return found + (f"more: agent-chat search … --after {page.passed}\n" if page.has_more else "")
 
     return page_reply(page, cursor=page.passed, nothing=f"nothing found in {channel.name}", text=text)

@@ -10,7 +10,7 @@ from agent_chat.records.message import to_json as message_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from agent_chat.records.message import Message
     from agent_chat.storage.message_store import Stored
@@ -63,9 +63,11 @@ def audit_line(message: Message) -> str:
     return f"#{message.seq} {message.sender}: {safe_line(message.title)}\n"
 
 
-def blocks(items: Sequence[Stored], channel: str) -> str:
-    """Returns several messages as text; more than ten audit messages in a row become one line."""
-    doubled = _doubled(items)
+def blocks(items: Sequence[Stored], channel: str, doubled: Container[int] = ()) -> str:
+    """Returns several messages as text; more than ten audit messages in a row become one line.
+
+    Where several messages carry a number, as `doubled` tells, a file name is what answers.
+    """
     parts: list[str] = []
     run: list[Message] = []
     for stored in items:
@@ -86,18 +88,8 @@ def _audit_run(run: Sequence[Message]) -> str:
     return f"#{run[0].seq}-#{run[-1].seq} {len(run)} audit messages ({statuses})\n"
 
 
-def _doubled(items: Iterable[Stored]) -> set[int]:
-    """Returns the numbers that several of the messages carry: there a file name is what answers."""
-    seen: set[int] = set()
-    doubled: set[int] = set()
-    for stored in items:
-        (doubled if stored.message.seq in seen else seen).add(stored.message.seq)
-    return doubled
-
-
-def snippets(items: Sequence[Stored], words: Sequence[str], channel: str) -> str:
+def snippets(items: Sequence[Stored], words: Sequence[str], channel: str, doubled: Container[int] = ()) -> str:
     """Returns found messages, each as its header line and the first line of the body that holds one of the words."""
-    doubled = _doubled(items)
     return "".join(_snippet(stored, words, channel, by_file=stored.message.seq in doubled) for stored in items)
 
 

@@ -31,6 +31,7 @@ def page_fields(page: Page, cursor: int) -> dict[str, object]:
     }
     if page.late.count:
         fields["late"] = list(page.late.files)
+        fields["late_count"] = page.late.count
     if page.held:
         fields["held"] = page.held
     return fields
@@ -48,16 +49,14 @@ def page_warnings(page: Page) -> tuple[str, ...]:
 
 def late_line(channel: Channel, late: Late) -> str:
     """Returns the announcement of messages that arrived below the cursor in a channel; "" when none did."""
-    call = channel.workspace.call
-    if late.files:
-        shown = safe_line(", ".join(late.files[:LATE_NAMED]))
-        more = late.count - LATE_NAMED
-        rest = f" and {more} more" if more > 0 else ""
-        return f"late: arrived below the cursor: {shown}{rest}; {call(f'show {channel.name} FILE')}"
-    if late.unnamed:
-        shows = call(f"read {channel.name} --after 0")
-        return f"late: {late.unnamed} messages arrived below the cursor; {shows} shows all"
-    return ""
+    if not late.count:
+        return ""
+    shown = safe_line(", ".join(late.files[:LATE_NAMED]))
+    more = late.count - min(len(late.files), LATE_NAMED)
+    if not late.files:
+        return f"late: {late.unnamed} messages arrived below the cursor; read with --after 0 shows all"
+    rest = f" and {more} more" if more > 0 else ""
+    return f"late: arrived below the cursor: {shown}{rest}; {channel.workspace.call(f'show {channel.name} FILE')}"
 
 
 def page_text(page: Page, again: Sequence[Stored] = (), *, moves: bool = True) -> str:
@@ -67,7 +66,7 @@ def page_text(page: Page, again: Sequence[Stored] = (), *, moves: bool = True) -
         how = "call again" if moves else f"call again with --after {page.passed}"
         more = f"more: {page.latest - page.passed} numbers follow; {how}\n"
     late = late_line(page.channel, page.late)
-    return (late and late + "\n") + message_text.blocks((*again, *page.stored), page.channel.name) + more
+    return (late and late + "\n") + message_text.blocks((*again, *page.stored), page.channel.name, page.doubled) + more
 
 
 def page_reply(

@@ -44,8 +44,14 @@ def wait(request: Request) -> Reply:
     keeps = after is not None or request.flag("peek")
 
     def advance() -> None:
+        failures: list[ChatError] = []
         for page, agent in zip(outcome.pages, agents):
-            reading.advance(page, agent)
+            try:
+                reading.advance(page, agent)
+            except ChatError as error:
+                failures.append(error)  # the other channels were shown too
+        if failures:
+            raise failures[0]
 
     return _reply(asked, outcome, keeps=keeps).replace(after=None if keeps or outcome.timed_out else advance)
 
@@ -96,7 +102,7 @@ def _joined(fields: list[dict[str, object]]) -> dict[str, object]:
             joined.append({"channel": page["channel"], **message})
     data["messages"] = joined
     data["has_more"] = any(page["has_more"] for page in fields)
-    for key in ("latest_seq", "next_after", "cursor", "late", "held"):
+    for key in ("latest_seq", "next_after", "cursor", "late", "late_count", "held"):
         values = {str(page["channel"]): page[key] for page in fields if key in page}
         if values:
             data[key] = values
@@ -114,6 +120,7 @@ def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
     where = ", ".join(channel.name for channel in asked.channels)
     cursors = {c.name: c.cursors.seq(agent) for c, agent in zip(asked.channels, asked.agents)}
     latest = {c.name: c.messages.numbers().highest for c in asked.channels}
+    points = cursors if asked.after is None else dict.fromkeys(cursors, asked.after)
     single = len(asked.channels) == 1
     name = asked.channels[0].name
     data: dict[str, object] = {
@@ -121,7 +128,7 @@ def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
         "messages": [],
         "latest_seq": latest[name] if single else latest,
         "has_more": False,
-        "next_after": cursors[name] if single else cursors,
+        "next_after": points[name] if single else points,
         "cursor": cursors[name] if single else cursors,
         "timed_out": True,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.operations.participants import first_spelling, known_as
+from agent_chat.operations.participants import first_spelling
 from agent_chat.records import channel_meta
 from agent_chat.records.channel_meta import ChannelMeta
 from agent_chat.records.value import Value
@@ -143,7 +143,13 @@ def leave(channel: Channel, agent: str) -> ChannelMeta:
     with channel.mutation() as mutation:
         meta = channel.read_meta()
         if meta.spelled(name) is None:
-            known_as(channel, meta.replace(closed=True), name)
+            raise ChatError(
+                "AGENT_UNKNOWN",
+                f"{names.quoted(name)} is not in {channel.name} ({channel.workspace.describe()})",
+                near=(name, meta.members + meta.humans),
+                next=channel.workspace.call(f"roster {channel.name}"),
+                where=channel.where(),
+            )
         left = plan_leave(meta, name)
         mutation.replace_meta(left)
     return left

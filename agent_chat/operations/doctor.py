@@ -268,7 +268,7 @@ def _check_cursors(channel: Channel, numbers: Numbers, stored: list[Stored]) -> 
                     id="cursor.valid",
                     path=path,
                     message="it holds no number",
-                    remedy=channel.workspace.call(f"ack {channel.name} --reset SEQ --as {name}"),
+                    remedy=channel.workspace.call(f"ack {channel.name} --reset 0 --as {name}"),
                 )
             )
         elif cursor.seq > numbers.highest:

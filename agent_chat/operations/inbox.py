@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations import reading
+from agent_chat.operations.late import arrivals
 from agent_chat.records.value import Value
 from agent_chat.storage.channel import Channel, channel_names
 
@@ -50,13 +51,25 @@ def look(channel: Channel, name: str) -> Entry | None:
     agent = meta.spelled(name)
     if agent is None and meta.closed:
         return None
-    found = reading.unread(channel, agent or name)
-    if not found:
-        cursor = channel.cursors.seq(agent or name)
-        ahead = reading.why_ahead(channel, agent or name, cursor, channel.messages.numbers())
-        return Entry(channel=channel.name, warning=ahead) if ahead else None
+    reader = agent or name
+    found = reading.unread(channel, reader)
     senders: list[str] = []
     for stored in found:
         if not names.contains(senders, stored.message.sender):
             senders.append(stored.message.sender)
-    return Entry(channel=channel.name, unread=len(found), senders=tuple(senders), oldest=found[0].message.seq)
+    warning = _warning(channel, reader)
+    if not found and not warning:
+        return None
+    oldest = found[0].message.seq if found else 0
+    return Entry(channel=channel.name, unread=len(found), senders=tuple(senders), oldest=oldest, warning=warning)
+
+
+def _warning(channel: Channel, agent: str) -> str:
+    """Returns what is odd about an agent's cursor: that it is past the end, or that messages arrived below it."""
+    numbers = channel.messages.numbers()
+    cursor = channel.cursors.load(agent)
+    ahead = reading.why_ahead(channel, agent, cursor.seq if cursor else 0, numbers)
+    if not ahead and arrivals(channel, agent, cursor, numbers).wakes:
+        look = channel.workspace.call(f"read {channel.name} --as {agent}")
+        return f"messages arrived below the cursor of {agent} in {channel.name}: {look}"
+    return ahead

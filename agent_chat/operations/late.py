@@ -29,13 +29,14 @@ class Late(Value):
     """What arrived below a cursor for its agent: files, and how many there are that cannot be told by name.
 
     `stale` says that the set of messages there is another one, so that the cursor should be stored anew; `wakes` that
-    something is among them that a waiting agent should be told.
+    something is among them that a waiting agent should be told, `error` that one of them could not be read.
     """
 
     files: tuple[str, ...] = ()
     unnamed: int = 0
     stale: bool = False
     wakes: bool = False
+    error: OSError | None = None
 
     @property
     def count(self) -> int:
@@ -62,12 +63,20 @@ def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbe
             # Where most files seem to have come, it was their permissions that changed, or the folder was copied.
             names = written
     unnamed = max(least - len(names), 0)
-    found = [item for item in channel.messages.stored_in(names) if item.message.is_for(agent)]
+    found: list[Stored] = []
+    error: OSError | None = None
+    for name in names:
+        try:
+            found += [item for item in channel.messages.stored_in((name,)) if item.message.is_for(agent)]
+        except OSError as failure:
+            unnamed += 1  # it came, and nobody can tell yet for whom it is
+            error = failure
     return Late(
         files=tuple(sorted(item.file for item in found)),
         unnamed=unnamed,
         stale=True,
         wakes=unnamed > 0 or any(not item.message.is_audit for item in found),
+        error=error,
     )
 
 

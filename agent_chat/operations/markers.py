@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.operations.participants import participant
+from agent_chat.operations.participants import first_spelling, participant
 from agent_chat.records import json_codec
 from agent_chat.records.message import Message
 from agent_chat.records.value import Value
@@ -74,6 +74,7 @@ def claim(channel: Channel, marker: str, agent: str) -> Claimed:
     with channel.mutation() as mutation:
         numbers = mutation.numbers()
         listed = numbers.odd
+        name = first_spelling(channel, numbers, name)
         target = claimed_name(marker, name)
         owner = owner_of(marker, listed)
         if owner is not None:
@@ -121,10 +122,10 @@ def _audit(
     )
     try:
         return mutation.publish(message, numbers)[0]
-    except OSError as error:
+    except (OSError, ChatError) as error:
         raise ChatError(
             "MARKER_AUDIT_FAILED",
-            f"{agent} has {marker} as {target}, but its audit message failed: {error.strerror or error}",
+            f"{agent} has {marker} as {target}, but its audit message failed: {error}",
             next=channel.workspace.call(f"claim {channel.name} {marker} --as {agent}"),
             where=channel.where(),
         ) from error

@@ -57,7 +57,7 @@ def post(channel: Channel, draft: Draft) -> Posted:
         if draft.reply is not None:
             message = plan_reply(message, find(channel, numbers, draft.reply).message, draft.topic)
         if draft.if_seq is not None:
-            _require_not_moved(channel, numbers, draft.if_seq)
+            _require_not_moved(channel, numbers, draft.if_seq, sender)
         seq, file = mutation.publish(message.replace(created=channel.workspace.clock.timestamp()), numbers)
     return Posted(seq=seq, file=file)
 
@@ -125,6 +125,9 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
     files = [name for name in numbers.names_of(seq) if name == text or not text.endswith(".md")]
     where = channel.where()
     if not files:
+        moved = _renumbered(channel, numbers, seq)
+        if moved is not None:
+            return moved
         raise ChatError(
             "MESSAGE_NOT_FOUND",
             f"no message {names.quoted(text)} in {channel.name} ({channel.workspace.describe()}); "
@@ -154,6 +157,15 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
     )
 
 
+def _renumbered(channel: Channel, numbers: Numbers, seq: int) -> Stored | None:
+    """Returns the message that had a number before it got another one."""
+    for _, files in numbers.before(numbers.highest + 1) if seq else ():
+        for stored in channel.messages.stored_in(files):
+            if stored.message.was == seq:
+                return stored
+    return None
+
+
 def _require_text(what: str, text: str, limit: int) -> None:
     """Refuses what is no text or too much of it."""
     if "\0" in text:
@@ -166,12 +178,12 @@ def _require_text(what: str, text: str, limit: int) -> None:
         raise ChatError("MESSAGE_TOO_LARGE", f"the {what} has {size} bytes, at most {limit} are allowed")
 
 
-def _require_not_moved(channel: Channel, numbers: Numbers, if_seq: int) -> None:
+def _require_not_moved(channel: Channel, numbers: Numbers, if_seq: int, sender: str) -> None:
     if numbers.highest > if_seq:
         raise ChatError(
             "CHANNEL_MOVED",
             f"{channel.name} is at #{numbers.highest}, past {if_seq}; nothing was posted",
-            next=channel.workspace.call(f"read {channel.name} --after {if_seq}"),
+            next=channel.workspace.call(f"read {channel.name} --after {if_seq} --as {sender}"),
             latest_seq=numbers.highest,
             where=channel.where(),
         )
@@ -182,11 +194,9 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
 
     The parent is compared by number alone: it need not be there, or be the only one of its number, any more.
     """
-    reply_to = None if draft.reply is None else number_in(draft.reply)
-    compared = ["title", "body", "to", "reply_to", "status", "refs"]
-    if draft.reply is None or draft.topic is not None:
-        compared.append("topic")
-    wanted = {**message.__dict__, "reply_to": reply_to}
+    wanted = _content(message.replace(reply_to=None if draft.reply is None else number_in(draft.reply)))
+    if draft.reply is not None and draft.topic is None:
+        del wanted["topic"]  # it is the parent's
     start = names.fold(message.sender) + "-"
     for seq, files in numbers.before(numbers.highest + 1):
         own = [file for file in files if names.fold(file.partition("-")[2]).startswith(start)]
@@ -194,7 +204,8 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
             earlier = stored.message
             if earlier.key != message.key or not names.same(earlier.sender, message.sender):
                 continue
-            changes = [field for field in compared if earlier.__dict__[field] != wanted[field]]
+            content = _content(earlier)
+            changes = [field for field in wanted if content[field] != wanted[field]]
             if changes:
                 raise ChatError(
                     "MESSAGE_KEY_CONFLICT",
@@ -205,3 +216,16 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
                 )
             return Posted(seq=seq, file=stored.file, repeated=True)
     return None
+
+
+def _content(message: Message) -> dict[str, object]:
+    """Returns what makes two posts the same one, in a form in which spelling does not matter."""
+    return {
+        "title": message.title,
+        "body": message.body,
+        "to": sorted(names.fold(name) for name in message.to),
+        "reply_to": message.reply_to,
+        "status": message.status,
+        "refs": message.refs,
+        "topic": message.topic or "general",
+    }

@@ -53,7 +53,7 @@ class Page(Value):
 
     `passed` is the number up to which everything was shown or did not concern the agent. `late` is what arrived at or
     below the cursor since it was stored. `held` says why the page ends before an unfinished file. `ahead` says that the
-    cursor, or the point asked for, is past the last message.
+    cursor, or the point asked for, is past the last message. `doubled` are numbers that several messages carry.
     """
 
     channel: Channel
@@ -68,6 +68,7 @@ class Page(Value):
     ahead: str = ""
     set_aside: tuple[str, ...] = ()
     error: OSError | None = None
+    doubled: frozenset[int] = frozenset()
 
     @property
     def speaks(self) -> bool:
@@ -101,7 +102,7 @@ def read_page(
     page = _fill(channel, numbers, start, wanted, bounds)
     late = arrivals(channel, agent, cursor, numbers)
     ahead = why_ahead(channel, agent, start, numbers, own=after is None)
-    return page.replace(late=late, ahead=ahead) if late.stale or ahead else page
+    return page.replace(late=late, ahead=ahead, error=page.error or late.error) if late.stale or ahead else page
 
 
 def why_ahead(channel: Channel, agent: str, start: int, numbers: Numbers, *, own: bool = True) -> str:
@@ -119,6 +120,7 @@ def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stor
     """Fills a page with the wanted messages above a number."""
     found: list[Stored] = []
     set_aside: list[str] = []
+    doubled: set[int] = set()
     count = size = run = 0
     passed = start
     page = Page(channel=channel, stored=(), start=start, passed=start, latest=numbers.highest, numbers=numbers)
@@ -139,12 +141,16 @@ def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stor
         if here and ((found and size + length > bounds.max_bytes) or (count and count + speech > bounds.limit)):
             changes = {"has_more": True}
             break
+        if sum(1 for item in unit if isinstance(item, Stored)) > 1:
+            doubled.add(seq)
         found += here
         count += speech
         size += length
         set_aside += [f"{item.file}: {item.reason}" for item in unit if isinstance(item, Refused)]
         passed = seq
-    return page.replace(stored=tuple(found), set_aside=tuple(set_aside), passed=passed, **changes)
+    return page.replace(
+        stored=tuple(found), set_aside=tuple(set_aside), passed=passed, doubled=frozenset(doubled), **changes
+    )
 
 
 def advance(page: Page, agent: str) -> None:
@@ -154,27 +160,23 @@ def advance(page: Page, agent: str) -> None:
         return
     try:
         channel.cursors.store(agent, page.passed, page.numbers, late=page.late.files)
-    except OSError as error:
+    except (OSError, ChatError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise ChatError(
             "CURSOR_NOT_STORED",
-            f"shown, but the cursor of {agent} in {channel.name} could not be stored: {error.strerror or error}",
+            f"shown, but the cursor of {agent} in {channel.name} could not be stored: {reason}",
             next=channel.workspace.call(f"ack {channel.name} {page.passed} --as {agent}"),
             where=channel.where(),
         ) from error
 
 
-def unread(channel: Channel, agent: str, *, limit: int | None = None) -> list[Stored]:
-    """Returns the messages for an agent above its cursor, audit messages left out; at most `limit` of them.
-
-    The one meaning of "unread": read, wait, inbox and hooks count by it.
-    """
+def unread(channel: Channel, agent: str) -> list[Stored]:
+    """Returns the messages for an agent above its cursor, audit messages left out: what counts as unread."""
     start = channel.cursors.seq(agent)
     found: list[Stored] = []
     for stored in scan(channel, channel.messages.numbers(), start):
         if stored.message.is_for(agent) and not stored.message.is_audit:
             found.append(stored)
-            if limit is not None and len(found) >= limit:
-                break
     return found
 
 
@@ -191,6 +193,7 @@ def last(channel: Channel, count: int, bounds: Bounds) -> Page:
     """
     numbers = channel.messages.numbers()
     found: list[Stored] = []
+    doubled: set[int] = set()
     size = speech = audits = run = 0
     start = numbers.highest
     for seq, files in numbers.before(numbers.highest + 1):
@@ -200,6 +203,8 @@ def last(channel: Channel, count: int, bounds: Bounds) -> Page:
         length, run = bounds.size_of(here, run)
         if found and here and size + length > bounds.max_bytes:
             break
+        if len(here) > 1:
+            doubled.add(seq)
         found[:0] = here
         size += length
         said = sum(1 for item in here if not item.message.is_audit)
@@ -213,12 +218,15 @@ def last(channel: Channel, count: int, bounds: Bounds) -> Page:
         passed=numbers.highest,
         latest=numbers.highest,
         numbers=numbers,
+        doubled=frozenset(doubled),
     )
 
 
 def thread(channel: Channel, root: Stored, numbers: Numbers, bounds: Bounds, *, after: int = 0) -> Page:
     """Returns a message and what answers it, at any depth, oldest first."""
     members = {root.message.seq}
+    if root.message.was is not None:
+        members.add(root.message.was)
 
     def wanted(stored: Stored) -> bool:
         message = stored.message
@@ -262,12 +270,7 @@ def late_below_cursor(channel: Channel, agent: str, numbers: Numbers, *, reset: 
 
     With `reset` those that will be above it are left out: they are unread again.
     """
-    try:
-        cursor = channel.cursors.load(agent)
-    except ChatError as error:
-        if error.code != "CURSOR_INVALID" or reset is None:
-            raise
-        cursor = None
+    cursor = channel.cursors.load(agent, damaged_as_none=reset is not None)
     late = arrivals(channel, agent, cursor, numbers)
     if reset is None:
         return late
@@ -288,7 +291,8 @@ def acknowledge(
 
     `late` are the files that the caller announces, as `late_below_cursor` found them in `numbers`.
     """
-    numbers = numbers or channel.messages.numbers()
+    if numbers is None:
+        numbers = channel.messages.numbers()
     if seq > numbers.highest:
         raise ChatError(
             "CURSOR_AHEAD",
@@ -297,11 +301,7 @@ def acknowledge(
             latest_seq=numbers.highest,
             where=channel.where(),
         )
-    try:
-        previous = channel.cursors.seq(agent)
-    except ChatError as error:
-        if error.code != "CURSOR_INVALID" or not reset:
-            raise
-        previous = 0
+    cursor = channel.cursors.load(agent, damaged_as_none=reset)
+    previous = cursor.seq if cursor else 0
     now = channel.cursors.store(agent, seq, numbers, late=late, back=reset)
     return now, previous

@@ -169,18 +169,26 @@ def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, .
             speech = sum(1 for item in page.stored if not item.message.is_audit)
             size = bounds.size_of(page.stored)[0]
             bounds = bounds.replace(limit=max(bounds.limit - speech, 1), max_bytes=max(bounds.max_bytes - size, 1))
-    again: tuple[Stored, ...] = ()
-    if request.reply_to is not None:
-        shown = {stored.file for stored in pages[0].stored}
-        numbers = request.channels[0].messages.numbers()
-        again = tuple(
-            stored
-            for stored in reading.scan(request.channels[0], numbers, request.reply_to)
-            if is_reply(stored, request.reply_to, request.agents[0])
-            and stored.message.seq <= pages[0].start
-            and stored.file not in shown
-        )
+    again = _read_before(request, pages[0]) if request.reply_to is not None else ()
     return Outcome(pages=tuple(pages), again=again, warnings=warnings)
+
+
+def _read_before(request: Request, page: Page) -> tuple[Stored, ...]:
+    """Returns the replies that were read before, as many of the first as the bounds let in."""
+    parent = request.reply_to
+    assert parent is not None
+    shown = {stored.file for stored in page.stored}
+    found: list[Stored] = []
+    size = 0
+    for stored in reading.scan(page.channel, page.numbers, parent):
+        if stored.message.seq > page.start or len(found) >= request.bounds.limit:
+            break
+        if is_reply(stored, parent, request.agents[0]) and stored.file not in shown:
+            size += request.bounds.measure(stored)
+            if found and size > request.bounds.max_bytes:
+                break
+            found.append(stored)
+    return tuple(found)
 
 
 def _announce(request: Request) -> tuple[list[FileLock], tuple[str, ...]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOCK_SECONDS = 10.0
 # A cursor is a trace of a number that was used, unless it is so far ahead that it can only be damaged.
-PLAUSIBLE_LEAD = 1_000_000
+CURSOR_LEAD = 1_000_000
 
 
 class Channel:
@@ -46,8 +46,13 @@ class Channel:
     def meta(self) -> ChannelMeta:
         """The channel's record as first read; fails with CHANNEL_NOT_FOUND, CHANNEL_DAMAGED or CHANNEL_VERSION."""
         if self._meta is None:
-            self._meta = self.read_meta()
+            self.require_meta()
+        assert self._meta is not None
         return self._meta
+
+    def require_meta(self) -> None:
+        """Fails as `meta` does unless the channel's record can be read."""
+        self._meta = self.read_meta()
 
     def read_meta(self) -> ChannelMeta:
         """Reads the channel's record afresh."""
@@ -118,7 +123,7 @@ class Mutation:
         assert self._lock.held
         if numbers is None:
             numbers = self.numbers()
-        plausible = numbers.highest + PLAUSIBLE_LEAD
+        plausible = numbers.highest + CURSOR_LEAD
         cursors = [
             cursor.seq for cursor in self._channel.cursors.every().values() if cursor and cursor.seq <= plausible
         ]
@@ -215,7 +220,7 @@ def may_be_channel(workspace: Workspace, name: str) -> bool:
 def open_channel(workspace: Workspace, text: str) -> Channel:
     """Returns a channel by name, case aside; fails as `open_channel_unread` and as `meta`."""
     channel = open_channel_unread(workspace, text)
-    assert channel.meta is not None
+    channel.require_meta()
     return channel
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from agent_chat.storage.workspace import Workspace
 
 MAX_BYTES = 1 << 20
+MAX_LATE = 2000
+MAX_AGE_MILLISECONDS = 9_999_999_999
 LOCK_SECONDS = 10.0
 
 
@@ -82,18 +84,23 @@ class CursorStore:
         self._layout = layout
         self._channel = channel
 
-    def load(self, agent: str) -> Cursor | None:
-        """Returns an agent's cursor, None when it has none yet; fails with CURSOR_INVALID when it cannot be told."""
+    def load(self, agent: str, *, damaged_as_none: bool = False) -> Cursor | None:
+        """Returns an agent's cursor, None when it has none yet; fails with CURSOR_INVALID when it cannot be told.
+
+        Who is about to replace it anyway takes a damaged one for none.
+        """
         path = self._layout.cursor(agent)
         try:
             return self._read(path)
         except FileNotFoundError:
             return None
         except CursorError:
+            if damaged_as_none:
+                return None
             raise ChatError(
                 "CURSOR_INVALID",
                 f"the cursor of {agent} in {self._channel} holds no number: {path}",
-                next=self._workspace.call(f"ack {self._channel} --reset SEQ --as {agent}"),
+                next=self._workspace.call(f"ack {self._channel} --reset 0 --as {agent}"),
                 path=path,
             ) from None
 
@@ -145,10 +152,11 @@ class CursorStore:
         if not lock.acquire(LOCK_SECONDS):
             raise ChatError("CHANNEL_BUSY", f"the cursor of {agent} in {self._channel} is locked{lock.holder()}")
         try:
-            there = self._before_reset(agent) if back else self.load(agent)
+            there = self.load(agent, damaged_as_none=back)
             present = numbers.names_up_to(seq) if back else numbers  # above a cursor that goes back they are unread
             known_late = [name for name in (there.late if there else ()) if name in present]
             known_late += [name for name in late if name not in known_late]
+            known_late = known_late[-MAX_LATE:]
             if there is not None and there.seq > seq and not back:
                 return self._announced(agent, there, known_late)
             self._replace(agent, render(seq, numbers.known_at(seq), self._listed_before(numbers), known_late))
@@ -162,7 +170,7 @@ class CursorStore:
         if new and there.count is not None and there.names_sum is not None:
             known = (there.count + len(new), (there.names_sum + names_sum(new)) & 0xFFFFFFFF)
             listed_at = there.written_at - there.listed_before / 1000
-            age = min(max(int((self._workspace.clock.now() - listed_at) * 1000) + 1, 0), MAX_SEQ)
+            age = min(max(int((self._workspace.clock.now() - listed_at) * 1000) + 1, 0), MAX_AGE_MILLISECONDS)
             self._replace(agent, render(there.seq, known, age, late))
         return there.seq
 
@@ -171,17 +179,8 @@ class CursorStore:
         temporary = publication.write_temporary(self._workspace, self._layout, data)
         publication.replace(self._workspace.files, temporary, self._layout.cursor(agent))
 
-    def _before_reset(self, agent: str) -> Cursor | None:
-        """Returns the cursor that is about to be moved back, None also where it cannot be told: that is mended so."""
-        try:
-            return self.load(agent)
-        except ChatError as error:
-            if error.code != "CURSOR_INVALID":
-                raise
-            return None
-
     def _listed_before(self, numbers: Numbers) -> int:
         """Returns how many milliseconds ago a listing began, rounded up; at most ten digits."""
         if numbers.listed_at is None:
             return 0
-        return min(int((self._workspace.clock.monotonic() - numbers.listed_at) * 1000) + 1, MAX_SEQ)
+        return min(int((self._workspace.clock.monotonic() - numbers.listed_at) * 1000) + 1, MAX_AGE_MILLISECONDS)

@@ -92,7 +92,7 @@ class Numbers:
         """
         everything = "\n".join(self._narrow + list(self._wide))
         start = fold(sender) + "-"
-        if f"-{sender}-" in everything or f"-{start}" not in fold(everything):
+        if _has_sender(everything, sender) or not _has_sender(fold(everything), fold(sender)):
             return []
         every = [*self._narrow, *self._wide]
         return sorted(name for name in every if fold(name.partition("-")[2]).startswith(start))
@@ -169,6 +169,16 @@ class Numbers:
         if self._wide:
             found += [name for name, seq in self._wide.items() if low < seq <= high]
         return found
+
+
+def _has_sender(names: str, sender: str) -> bool:
+    """Tells whether one of the names, a line each, is NNNN-<sender>-…; a slug may hold the same letters."""
+    at = names.find(f"-{sender}-")
+    while at >= 0:
+        if names[names.rfind("\n", 0, at) + 1 : at].isdigit():
+            return True
+        at = names.find(f"-{sender}-", at + 1)
+    return False
 
 
 _WINDOW = 64

@@ -60,7 +60,8 @@ class MessageStore:
     def numbers(self) -> Numbers:
         """Lists the channel; iterating in order lists it once more where a number is missing.
 
-        A file with a number far above all others that is no message is left out, lest a date spend the numbers.
+        A file with a number far above all others that is no message is left out, lest a date spend the numbers; the
+        doctor names it.
         """
 
         def listed() -> list[str]:
@@ -69,10 +70,17 @@ class MessageStore:
         began = self._workspace.clock.monotonic()
         numbers = Numbers(listed(), again=listed, listed_at=began)
         seq = numbers.implausible()
-        while seq is not None and all(isinstance(item, Refused) for item in self.load_unit(seq, numbers.names_of(seq))):
+        while seq is not None and not self._has_message(seq, numbers.names_of(seq)):
             numbers.leave_out(seq)
             seq = numbers.implausible()
         return numbers
+
+    def _has_message(self, seq: int, file_names: list[str]) -> bool:
+        """Tells whether one of some files is a message; one that cannot be read yet is none for now."""
+        try:
+            return bool(self.stored(seq, file_names))
+        except OSError:
+            return False
 
     def nothing(self) -> Numbers:
         """Returns the listing of a channel that could not be listed."""

@@ -78,7 +78,7 @@ class Workspace:
             raise ChatError(
                 "ROOT_NOT_FOUND",
                 f"{self.describe()} does not exist",
-                next=self.call("init CHANNEL"),
+                next=self.call("init --help"),
                 where=self.where(),
             ) from None
         if not filesystem.is_folder(status):

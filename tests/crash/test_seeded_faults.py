@@ -101,6 +101,7 @@ FAULTS = (
             ),
             Edit(CHANNEL, "        self._lock.release()\n\n", "        self._lock.held and self._lock.release()\n\n"),
             Edit(CHANNEL, "assert self._lock.held", "pass"),
+            Edit(CHANNEL, "holds_lock=self._lock.is_on_disk", "holds_lock=None"),
         ),
         check_two_writers,
         "the numbers are",

@@ -122,7 +122,7 @@ def test_leaving_keeps_messages_and_cursor(room: Room) -> None:
     assert (meta.members, meta.roles) == ((), ())
     assert room.cursor("bob") == 1
     error = refused("AGENT_UNKNOWN", lambda: channels.leave(room.channel, "bob"))
-    assert error.next == "agent-chat join dev --as bob"
+    assert error.next == "agent-chat roster dev"
     assert "closed" not in error.message
 
 

@@ -213,7 +213,7 @@ def test_if_seq_refuses_when_the_channel_has_moved(room: Room) -> None:
     room.post(if_seq=99)
     error = refused("CHANNEL_MOVED", lambda: room.post(if_seq=2))
     assert error.details["latest_seq"] == 3
-    assert error.next == "agent-chat read dev --after 2"
+    assert error.next == "agent-chat read dev --after 2 --as alice"
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

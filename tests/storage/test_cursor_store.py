@@ -76,7 +76,7 @@ def test_what_is_no_cursor(channel: Channel, data: bytes, tmp_path: Path) -> Non
     with pytest.raises(ChatError) as caught:
         channel.cursors.load("bob")
     assert caught.value.code == "CURSOR_INVALID"
-    assert caught.value.next == "agent-chat ack dev --reset SEQ --as bob"
+    assert caught.value.next == "agent-chat ack dev --reset 0 --as bob"
     for argv in (
         ["read", "dev", "--as", "bob"],
         ["wait", "dev", "--as", "bob", "--timeout", "0"],
