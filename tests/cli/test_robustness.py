@@ -13,7 +13,7 @@ import pytest
 from agent_chat.cli.main import main
 from agent_chat.storage.filesystem import FileSystem
 from agent_chat.storage.workspace import Workspace
-from tests.support.cli import REPOSITORY, FakeClock, message_file, plant, run, tree_of, workspace_on
+from tests.support.cli import REPOSITORY, START, FakeClock, message_file, plant, run, tree_of, workspace_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -217,3 +217,67 @@ def test_what_was_written_in_part_does_not_count_as_shown(root: Path, unbuffered
     child.stdout.close()
     assert child.wait(timeout=30) == 141
     assert run(["inbox", "--as", "bob"], root).stdout.startswith("dev: 1 unread")
+
+
+def test_a_file_with_a_date_in_its_name_spends_nothing_while_it_is_fresh(root: Path) -> None:
+    plant(root / "dev" / "20260401-plan.md", "notes", at=START - 0.5)
+    assert run(["post", "dev", "--from", "alice", "--title", "one", "--json"], root).json["seq"] == 1
+
+
+def test_a_retry_with_a_key_may_spell_its_recipients_and_topic_otherwise(root: Path) -> None:
+    run(["post", "dev", "--from", "alice", "--title", "question"], root)
+    post = ["post", "dev", "--from", "bob", "--title", "answer", "--key", "k", "--reply", "1", "--json"]
+    assert run([*post, "--to", "Alice"], root).json["repeated"] is False
+    assert run([*post, "--to", "alice", "--topic", "general"], root).json["repeated"] is True
+
+
+def test_a_word_of_a_title_is_no_spelling_of_a_sender(root: Path) -> None:
+    for sender, title in (("Alice", "one"), ("bob", "ask alice now")):
+        run(["post", "dev", "--from", sender, "--title", title], root)
+    assert run(["post", "dev", "--from", "alice", "--title", "x", "--json"], root).json["file"] == "0003-Alice-x.md"
+    plant(root / "dev" / "task-1.md", "do it")
+    assert run(["claim", "dev", "task-1.md", "--as", "ALICE", "--json"], root).json["claimed_as"] == (
+        "task-1.CLAIMED-Alice.md"
+    )
+
+
+def test_a_renumbered_message_is_found_and_answered_by_its_old_number(root: Path) -> None:
+    plant(root / "dev" / "0001-alice-m.md", message_file(1))
+    plant(root / "dev" / "0001-zed-m.md", message_file(1, sender="zed"))
+    run(["doctor", "--fix"], root)
+    (root / "dev" / "0001-alice-m.md").unlink()
+    assert run(["show", "dev", "1", "--json"], root).json["message"]["seq"] == 2
+    assert run(["post", "dev", "--from", "bob", "--title", "re", "--reply", "1", "--json"], root).status == 0
+    plant(root / "dev" / "0004-carol-m.md", message_file(4, sender="carol", reply_to="1"))
+    assert [m["seq"] for m in run(["thread", "dev", "2", "--json"], root).json["messages"]] == [2, 3, 4]
+
+
+def test_what_answers_a_doubled_number_is_the_file_name_even_if_one_of_the_two_is_not_shown(root: Path) -> None:
+    plant(root / "dev" / "0001-alice-m.md", message_file(1))
+    plant(root / "dev" / "0001-zed-m.md", message_file(1, sender="zed", to="carol"))
+    header = run(["read", "dev", "--as", "bob"], root).stdout.splitlines()[0]
+    assert header.endswith("| post dev --reply 0001-alice-m.md")
+
+
+def test_a_wait_from_a_point_that_ran_out_goes_on_from_that_point(root: Path) -> None:
+    for title in ("one", "two"):
+        run(["post", "dev", "--from", "alice", "--title", title], root)
+    result = run(["wait", "dev", "--as", "bob", "--after", "2", "--timeout", "0", "--json"], root)
+    assert (result.json["timed_out"], result.json["next_after"], result.json["cursor"]) == (True, 2, 0)
+
+
+def test_replies_that_were_read_before_keep_within_the_bounds(root: Path) -> None:
+    run(["post", "dev", "--from", "bob", "--title", "question"], root)
+    for _ in range(5):
+        run(["post", "dev", "--from", "alice", "--title", "answer", "--reply", "1"], root)
+    run(["read", "dev", "--as", "bob"], root)
+    result = run(["wait", "dev", "--as", "bob", "--reply-to", "1", "--timeout", "0", "--limit", "2", "--json"], root)
+    assert [message["seq"] for message in result.json["messages"]] == [2, 3]
+
+
+def test_the_inbox_tells_of_late_messages(root: Path) -> None:
+    run(["post", "dev", "--from", "alice", "--title", "one"], root)
+    run(["read", "dev", "--as", "bob"], root)
+    plant(root / "dev" / "0001-zed-m.md", message_file(1, sender="zed"))
+    (warning,) = run(["inbox", "--as", "bob", "--json"], root).json["warnings"]
+    assert "messages arrived below the cursor of bob in dev" in warning
