@@ -143,12 +143,11 @@ def leave(channel: Channel, agent: str) -> ChannelMeta:
     with channel.mutation() as mutation:
         meta = channel.read_meta()
         if meta.spelled(name) is None:
-            raise ChatError(
+            raise channel.refusal(
                 "AGENT_UNKNOWN",
                 f"{names.quoted(name)} is not in {channel.name} ({channel.workspace.describe()})",
                 near=(name, meta.members + meta.humans),
-                next=channel.workspace.call(f"roster {channel.name}"),
-                where=channel.where(),
+                call=f"roster {channel.name}",
             )
         left = plan_leave(meta, name)
         mutation.replace_meta(left)

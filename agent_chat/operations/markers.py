@@ -81,12 +81,11 @@ def claim(channel: Channel, marker: str, agent: str) -> Claimed:
             _require_unfinished(channel, marker, owner, name)
             target = claimed_name(marker, owner)
         elif marker not in listed:
-            raise ChatError(
+            raise channel.refusal(
                 "MARKER_NOT_FOUND",
                 f"there is no {marker} in {channel.name} ({channel.workspace.describe()})",
                 near=(marker, tuple(file for file in listed if task_of(file))),
-                next=channel.workspace.call(f"peek {channel.name}"),
-                where=channel.where(),
+                call=f"peek {channel.name}",
             )
         else:
             _rename(channel, mutation, marker, target)
@@ -123,11 +122,10 @@ def _audit(
     try:
         return mutation.publish(message, numbers)[0]
     except (OSError, ChatError) as error:
-        raise ChatError(
+        raise channel.refusal(
             "MARKER_AUDIT_FAILED",
             f"{agent} has {marker} as {target}, but its audit message failed: {error}",
-            next=channel.workspace.call(f"claim {channel.name} {marker} --as {agent}"),
-            where=channel.where(),
+            call=f"claim {channel.name} {marker} --as {agent}",
         ) from error
 
 
@@ -146,10 +144,9 @@ def _require_unfinished(channel: Channel, marker: str, owner: str, agent: str) -
     """Refuses a marker that is taken, unless its owner asks and the claim lacks its audit message."""
     if names.same(owner, agent) and not is_audited(channel, marker):
         return
-    raise ChatError(
+    raise channel.refusal(
         "MARKER_CLAIMED",
         f"{marker} is claimed by {owner}",
-        next=channel.workspace.call(f"peek {channel.name}"),
+        call=f"peek {channel.name}",
         owner=owner,
-        where=channel.where(),
     )

@@ -123,37 +123,33 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
     """
     seq = number_in(text) or 0
     files = [name for name in numbers.names_of(seq) if name == text or not text.endswith(".md")]
-    where = channel.where()
     if not files:
         moved = _renumbered(channel, numbers, seq)
         if moved is not None:
             return moved
-        raise ChatError(
+        raise channel.refusal(
             "MESSAGE_NOT_FOUND",
             f"no message {names.quoted(text)} in {channel.name} ({channel.workspace.describe()}); "
             f"the last is #{numbers.highest}",
-            next=channel.workspace.call(f"peek {channel.name}"),
-            where=where,
+            call=f"peek {channel.name}",
         )
     loaded = channel.messages.load_unit(seq, files)
     stored = [item for item in loaded if isinstance(item, Stored)]
     if len(stored) > 1:
         choices = [item.file for item in stored]
-        raise ChatError(
+        raise channel.refusal(
             "MESSAGE_AMBIGUOUS",
             f"#{seq} is carried by {len(choices)} files: {', '.join(choices)}",
-            next=channel.workspace.call(f"show {channel.name} {choices[0]}"),
+            call=f"show {channel.name} {choices[0]}",
             files=choices,
-            where=where,
         )
     if stored:
         return stored[0]
     reason = next(item for item in loaded if isinstance(item, (Refused, Unfinished)))
-    raise ChatError(
+    raise channel.refusal(
         "MESSAGE_DAMAGED",
         f"{reason.file} is no message: {reason.reason}",
-        next=channel.workspace.call(f"doctor {channel.name}"),
-        where=where,
+        call=f"doctor {channel.name}",
     )
 
 
@@ -180,12 +176,11 @@ def _require_text(what: str, text: str, limit: int) -> None:
 
 def _require_not_moved(channel: Channel, numbers: Numbers, if_seq: int, sender: str) -> None:
     if numbers.highest > if_seq:
-        raise ChatError(
+        raise channel.refusal(
             "CHANNEL_MOVED",
             f"{channel.name} is at #{numbers.highest}, past {if_seq}; nothing was posted",
-            next=channel.workspace.call(f"read {channel.name} --after {if_seq} --as {sender}"),
+            call=f"read {channel.name} --after {if_seq} --as {sender}",
             latest_seq=numbers.highest,
-            where=channel.where(),
         )
 
 
@@ -207,12 +202,11 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
             content = _content(earlier)
             changes = [field for field in wanted if content[field] != wanted[field]]
             if changes:
-                raise ChatError(
+                raise channel.refusal(
                     "MESSAGE_KEY_CONFLICT",
                     f"the key {names.quoted(message.key)} was used for #{seq} with another {changes[0]}",
-                    next=channel.workspace.call(f"show {channel.name} {seq}"),
+                    call=f"show {channel.name} {seq}",
                     seq=seq,
-                    where=channel.where(),
                 )
             return Posted(seq=seq, file=stored.file, repeated=True)
     return None

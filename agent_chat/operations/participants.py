@@ -24,12 +24,11 @@ def known_as(channel: Channel, meta: ChannelMeta, name: str) -> str:
         return spelled
     if meta.closed:
         closed = ", which is closed" if channel.meta.closed else ""
-        raise ChatError(
+        raise channel.refusal(
             "AGENT_UNKNOWN",
             f"{names.quoted(name)} is not in {channel.name}{closed} ({channel.workspace.describe()})",
-            next=channel.workspace.call(f"join {channel.name} --as {name}"),
+            call=f"join {channel.name} --as {name}",
             near=(name, meta.members + meta.humans),
-            where=channel.where(),
         )
     return name
 

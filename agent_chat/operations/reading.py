@@ -162,11 +162,10 @@ def advance(page: Page, agent: str) -> None:
         channel.cursors.store(agent, page.passed, page.numbers, late=page.late.files)
     except (OSError, ChatError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ChatError(
+        raise channel.refusal(
             "CURSOR_NOT_STORED",
             f"shown, but the cursor of {agent} in {channel.name} could not be stored: {reason}",
-            next=channel.workspace.call(f"ack {channel.name} {page.passed} --as {agent}"),
-            where=channel.where(),
+            call=f"ack {channel.name} {page.passed} --as {agent}",
         ) from error
 
 
@@ -294,12 +293,11 @@ def acknowledge(
     if numbers is None:
         numbers = channel.messages.numbers()
     if seq > numbers.highest:
-        raise ChatError(
+        raise channel.refusal(
             "CURSOR_AHEAD",
             f"the last message of {channel.name} is #{numbers.highest}",
-            next=channel.workspace.call(f"peek {channel.name}"),
+            call=f"peek {channel.name}",
             latest_seq=numbers.highest,
-            where=channel.where(),
         )
     cursor = channel.cursors.load(agent, damaged_as_none=reset)
     previous = cursor.seq if cursor else 0

@@ -81,6 +81,19 @@ class Channel:
         """Returns the fields of a reply that say which root and channel it is about."""
         return {**self.workspace.where(), "channel": self.name}
 
+    def refusal(
+        self,
+        code: str,
+        message: str,
+        *,
+        call: str | None = None,
+        near: tuple[str, tuple[str, ...]] | None = None,
+        **details: object,
+    ) -> ChatError:
+        """Returns an error about this channel; `call` are the words of the command that the caller can run next."""
+        next_call = None if call is None else self.workspace.call(call)
+        return ChatError(code, message, next=next_call, near=near, where=self.where(), **details)
+
     def mutation(self) -> Mutation:
         """Returns the context in which the channel may be changed, by one process at a time."""
         return Mutation(self)
