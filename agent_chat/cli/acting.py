@@ -10,7 +10,9 @@ from agent_chat.storage.channel import open_channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agent_chat.cli.command import Request
+    from collections.abc import Sequence
+
+    from agent_chat.cli.command import Reply, Request
     from agent_chat.storage.channel import Channel
 
 
@@ -35,6 +37,14 @@ def channel_of(request: Request) -> Channel:
 def reader_of(request: Request, channel: Channel) -> str:
     """Returns the acting agent as the channel spells it."""
     return participant(channel, agent_text(request))
+
+
+def after_failures(reply: Reply, failures: Sequence[tuple[str, ChatError | OSError]]) -> Reply:
+    """Returns a reply that could not look everywhere: the first failure is its error, the others are warnings."""
+    if not failures:
+        return reply
+    others = tuple(f"{name}: {failure}" for name, failure in failures[1:])
+    return reply.replace(error=failures[0][1], warnings=reply.warnings + others)
 
 
 def bounds_of(request: Request, *, limit: str = "limit") -> Bounds:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.cli.acting import agent_text, channel_of
+from agent_chat.cli.acting import after_failures, agent_text, channel_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.message_text import short_time
 from agent_chat.cli.output import safe_line
 from agent_chat.errors import ChatError
 from agent_chat.operations import channels as operations
-from agent_chat.operations.waiting import waiting_now
 from agent_chat.storage.channel import Channel, channel_names
 
 TYPE_CHECKING = False
@@ -49,13 +48,12 @@ def channels(request: Request) -> Reply:
             found.append(operations.overview(channel))
         except (ChatError, OSError) as error:
             failures.append((name, error))
-    return Reply(
+    reply = Reply(
         data={**request.workspace.where(), "channels": [_overview_fields(item) for item in found]},
         text="\n".join(_overview_line(item) for item in found)
         or ("" if failures else f"no channels in {request.workspace.describe()}"),
-        warnings=tuple(f"{name}: {failure}" for name, failure in failures[1:]),
-        error=failures[0][1] if failures else None,
     )
+    return after_failures(reply, failures)
 
 
 def _overview_fields(item: Overview) -> dict[str, object]:
@@ -88,7 +86,7 @@ def roster(request: Request) -> Reply:
     """Shows who is in a channel, and who waits on it now."""
     channel = channel_of(request)
     meta = channel.meta
-    waiting = [meta.spelled(name) or name for name in waiting_now(channel)]
+    waiting = [meta.spelled(name) or name for name in channel.cursors.waiting()]
     messages = len(channel.messages.numbers())
     lines = [
         f"members: {', '.join(meta.members) or '-'}" + ("" if meta.closed else " (open: anyone may take part)"),

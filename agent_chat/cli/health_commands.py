@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from agent_chat.cli.acting import after_failures
 from agent_chat.cli.command import Reply
 from agent_chat.cli.output import progress, safe_line
 from agent_chat.errors import ChatError
@@ -47,14 +48,13 @@ def doctor(request: Request) -> Reply:
     if show is not None:
         show("", 0, 0)
     where = {**workspace.where(), **({"channel": channels[0].name} if named is not None else {})}
-    return Reply(
+    reply = Reply(
         data={**where, "findings": [_fields(finding) for finding in findings], "fixed": fixed},
         text=lambda: _text(findings, fixed),
         status=1 if findings else 0,
         summary="; ".join(fixed),
-        warnings=tuple(f"{name}: {failure}" for name, failure in failures[1:]),
-        error=failures[0][1] if failures else None,
     )
+    return after_failures(reply, failures)
 
 
 def _fields(finding: Finding) -> dict[str, object]:

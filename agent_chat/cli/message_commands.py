@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat.cli import message_text
-from agent_chat.cli.acting import agent_text, bounds_of, channel_of, reader_of
+from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, reader_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.output import safe_line
 from agent_chat.cli.page_reply import late_line, page_reply
@@ -150,15 +150,12 @@ def inbox(request: Request) -> Reply:
     entries = [entry for entry in looked if entry.unread]
     shown = [{"channel": e.channel, "unread": e.unread, "from": list(e.senders), "oldest": e.oldest} for e in entries]
     lines = [f"{e.channel}: {e.unread} unread from {', '.join(e.senders)}, oldest #{e.oldest}" for e in entries]
-    return Reply(
+    reply = Reply(
         data={**request.workspace.where(), "channels": shown},
         text="\n".join(lines) or ("" if failures else f"nothing unread for {safe_line(agent)}"),
-        warnings=(
-            *(entry.warning for entry in looked if entry.warning),
-            *(f"{name}: {failure}" for name, failure in failures[1:]),
-        ),
-        error=failures[0][1] if failures else None,
+        warnings=tuple(entry.warning for entry in looked if entry.warning),
     )
+    return after_failures(reply, failures)
 
 
 def ack(request: Request) -> Reply:

@@ -6,7 +6,6 @@ no wake-up can be lost between two calls. The folder's own time tells whether a 
 
 from __future__ import annotations
 
-from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations import reading
 from agent_chat.records.value import Value
@@ -205,23 +204,3 @@ def _announce(request: Request) -> tuple[list[FileLock], tuple[str, ...]]:
         except (OSError, ChatError) as error:
             warnings.append(f"{channel.name} does not show {agent} as waiting: {error}")
     return held, tuple(warnings)
-
-
-def waiting_now(channel: Channel) -> list[str]:
-    """Returns the folded names of the agents that wait on a channel now."""
-    files = channel.workspace.files
-    try:
-        found = files.list_folder(channel.layout.cursors)
-    except FileNotFoundError:
-        return []
-    waiting: list[str] = []
-    for name in sorted(found):
-        agent, dot, ending = name.rpartition(".")
-        if not dot or ending != "waiting" or names.fault_of_name(agent):
-            continue
-        lock = FileLock(files, channel.layout.waiting(agent), channel.workspace.clock)
-        if lock.acquire(0, create=False):
-            lock.release()
-        else:
-            waiting.append(agent)
-    return waiting

@@ -140,7 +140,7 @@ class Mutation:
         cursors = [
             cursor.seq for cursor in self._channel.cursors.every().values() if cursor and cursor.seq <= plausible
         ]
-        withdrawn = publication.taken_back(publication.cache_names(self._files, self._layout))
+        withdrawn = publication.taken_back(self._files.list_if_there(self._layout.cache))
         seq = max(numbers.highest_trace(), *cursors, *withdrawn, 0) + 1
         if seq > names.MAX_SEQ:
             raise ChatError(

@@ -9,11 +9,12 @@ agent-chat-plugin writes it) is a whole cursor too.
 from __future__ import annotations
 
 from agent_chat.errors import ChatError
-from agent_chat.names import MAX_SEQ
+from agent_chat.names import MAX_SEQ, fault_of_name
 from agent_chat.records.value import Value
 from agent_chat.storage import publication
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError
+from agent_chat.storage.layout import CURSOR_END, LOCK_END, WAITING_END
 from agent_chat.storage.message_numbers import names_sum
 
 TYPE_CHECKING = False
@@ -116,29 +117,37 @@ class CursorStore:
 
     def every(self) -> dict[str, Cursor | None]:
         """Returns the cursors by file name without its ending; None for one that holds no number."""
-        try:
-            names = self._workspace.files.list_folder(self._layout.cursors)
-        except FileNotFoundError:
-            return {}
         found: dict[str, Cursor | None] = {}
-        for name in names:
-            if not name.endswith(".txt"):
+        for name in self._workspace.files.list_if_there(self._layout.cursors):
+            if not name.endswith(CURSOR_END):
                 continue
+            agent = name[: -len(CURSOR_END)]
             try:
-                found[name[:-4]] = self._read(self._layout.cursors_file(name))
+                found[agent] = self._read(self._layout.cursors_file(name))
             except FileNotFoundError:
                 continue
             except (CursorError, NotOrdinaryError):
-                found[name[:-4]] = None
+                found[agent] = None
         return found
 
     def locks(self) -> list[str]:
         """Returns the paths of the locks among the cursors: of those who move one, and of those who wait."""
-        try:
-            names = self._workspace.files.list_folder(self._layout.cursors)
-        except FileNotFoundError:
-            return []
-        return [self._layout.cursors_file(name) for name in sorted(names) if name.endswith((".lock", ".waiting"))]
+        names = self._workspace.files.list_if_there(self._layout.cursors)
+        return [self._layout.cursors_file(name) for name in sorted(names) if name.endswith((LOCK_END, WAITING_END))]
+
+    def waiting(self) -> list[str]:
+        """Returns the folded names of the agents whose `wait` holds its lock now."""
+        found: list[str] = []
+        for name in sorted(self._workspace.files.list_if_there(self._layout.cursors)):
+            agent = name[: -len(WAITING_END)]
+            if not name.endswith(WAITING_END) or fault_of_name(agent):
+                continue
+            lock = FileLock(self._workspace.files, self._layout.waiting(agent), self._workspace.clock)
+            if lock.acquire(0, create=False):
+                lock.release()
+            else:
+                found.append(agent)
+        return found
 
     def store(self, agent: str, seq: int, numbers: Numbers, *, late: Iterable[str] = (), back: bool = False) -> int:
         """Stores a cursor and returns what is stored now: never less than before, unless `back` is asked for.

@@ -153,6 +153,13 @@ class FileSystem:
             return [name.decode("utf-8", "surrogateescape") for name in names if isinstance(name, bytes)]
         return [name for name in names if isinstance(name, str)] if not _NATIVE_IS_UTF8 else names  # type: ignore[return-value]
 
+    def list_if_there(self, path: str) -> list[str]:
+        """Returns the names in a folder that need not be there: none when it is missing."""
+        try:
+            return self.list_folder(path)
+        except FileNotFoundError:
+            return []
+
     def read_file(self, path: str, limit: int) -> bytes:
         """Returns the bytes of an ordinary file, at most `limit` + 1 of them, so that a caller sees an excess."""
         native = self._checked(path)

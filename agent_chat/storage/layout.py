@@ -10,6 +10,9 @@ SEPARATOR = os.sep
 META = "_meta.json"
 LOCK = ".lock"
 CACHE = ".cache"
+CURSOR_END = ".txt"
+LOCK_END = ".lock"
+WAITING_END = ".waiting"
 CURSORS = ".cursors"
 TEMPORARY_PREFIX = "tmp-"
 TAKEN_BACK_PREFIX = "taken-back-"
@@ -55,15 +58,15 @@ class ChannelLayout:
 
     def cursor(self, agent: str) -> str:
         """Returns the path of an agent's cursor."""
-        return join(self.cursors, fold(agent) + ".txt")
+        return join(self.cursors, fold(agent) + CURSOR_END)
 
     def cursor_lock(self, agent: str) -> str:
         """Returns the path of the lock under which that cursor is replaced."""
-        return join(self.cursors, fold(agent) + ".lock")
+        return join(self.cursors, fold(agent) + LOCK_END)
 
     def waiting(self, agent: str) -> str:
         """Returns the path of the lock that an agent's `wait` holds while it waits."""
-        return join(self.cursors, fold(agent) + ".waiting")
+        return join(self.cursors, fold(agent) + WAITING_END)
 
 
 def root_lock(root: str) -> str:

@@ -113,14 +113,6 @@ def _is_ours(files: FileSystem, temporary: str, target: str) -> bool:
     return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
 
 
-def cache_names(files: FileSystem, places: ChannelLayout) -> list[str]:
-    """Returns the names in a channel's cache, none when there is no cache."""
-    try:
-        return files.list_folder(places.cache)
-    except FileNotFoundError:
-        return []
-
-
 def taken_back(names: list[str]) -> list[int]:
     """Returns the numbers of messages that were taken back, by the names in a cache: they may have been seen."""
     start = layout.TAKEN_BACK_PREFIX
@@ -131,7 +123,7 @@ def taken_back(names: list[str]) -> list[int]:
 def stale_temporaries(workspace: Workspace, places: ChannelLayout) -> list[str]:
     """Returns the paths of temporaries in a channel's cache that are older than an hour: their writers are dead."""
     found: list[str] = []
-    for name in cache_names(workspace.files, places):
+    for name in workspace.files.list_if_there(places.cache):
         if not name.startswith(layout.TEMPORARY_PREFIX):
             continue
         path = layout.join(places.cache, name)
