@@ -171,7 +171,7 @@ def ack(request: Request) -> Reply:
     if seq is None:
         seq = messages.find(channel, numbers, str(target)).message.seq
     late = reading.late_below_cursor(channel, agent, numbers, reset=reset)
-    now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None, numbers=numbers, late=late.files)
+    now, previous = reading.acknowledge(channel, agent, seq, reset=reset is not None, numbers=numbers, late=late)
     line = f"{agent} at #{now} in {channel.name} (was #{previous})"
     announced = late_line(channel, late)
     return Reply(

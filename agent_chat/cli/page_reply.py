@@ -55,7 +55,7 @@ def late_line(channel: Channel, late: Late) -> str:
     more = late.count - min(len(late.files), LATE_NAMED)
     if not late.files:
         return f"late: {late.unnamed} messages arrived below the cursor; read with --after 0 shows all"
-    rest = f" and {more} more" if more > 0 else ""
+    rest = f" and {more} more, which {channel.workspace.call(f'doctor {channel.name}')} names" if more > 0 else ""
     return f"late: arrived below the cursor: {shown}{rest}; {channel.workspace.call(f'show {channel.name} FILE')}"
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent_chat.cli.command import Request
     from agent_chat.operations.waiting import Outcome
     from agent_chat.storage.channel import Channel
+    from agent_chat.storage.message_store import Stored
 
 MAX_TIMEOUT = 7 * 86400.0
 
@@ -56,14 +57,14 @@ def wait(request: Request) -> Reply:
     return _reply(asked, outcome, keeps=keeps).replace(after=None if keeps or outcome.timed_out else advance)
 
 
-def _reply_to(request: Request, channels: list[Channel]) -> int | None:
-    """Returns the number of the message whose reply is waited for; it must exist."""
+def _reply_to(request: Request, channels: list[Channel]) -> Stored | None:
+    """Returns the message whose reply is waited for; it must exist."""
     text = request.optional_text("reply_to")
     if text is None:
         return None
     if len(channels) != 1:
         raise ChatError("USAGE", "--reply-to goes with one channel", next="agent-chat wait --help")
-    return messages.find(channels[0], channels[0].messages.numbers(), text).message.seq
+    return messages.find(channels[0], channels[0].messages.numbers(), text)
 
 
 def _reply(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
@@ -134,6 +135,6 @@ def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
     }
     if not single:
         data["channels"] = list(cursors)
-    what = f"no reply to #{asked.reply_to}" if asked.reply_to is not None else "nothing new"
+    what = f"no reply to #{asked.reply_to.message.seq}" if asked.reply_to is not None else "nothing new"
     line = f"{what} for {safe_line(asked.agents[0])} in {where} within {asked.timeout:g} s; call again"
     return Reply(data=data, text=line, status=1, warnings=outcome.warnings)

@@ -271,7 +271,7 @@ def _check_cursors(channel: Channel, numbers: Numbers, stored: list[Stored]) -> 
                     remedy=channel.workspace.call(f"ack {channel.name} --reset 0 --as {name}"),
                 )
             )
-        elif cursor.seq > numbers.highest:
+        elif cursor.seq > numbers.highest and cursor.seq > channel.messages.numbers().highest:
             findings.append(
                 Finding(
                     id="cursor.range",

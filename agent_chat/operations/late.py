@@ -8,10 +8,11 @@ have come, they are told exactly.
 from __future__ import annotations
 
 from itertools import combinations
+from math import comb
 
 from agent_chat.records.value import Value
-from agent_chat.storage.message_numbers import names_sum
-from agent_chat.storage.message_store import Stored
+from agent_chat.storage.message_numbers import names_sum, seq_of
+from agent_chat.storage.message_store import Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +22,27 @@ if TYPE_CHECKING:
     from agent_chat.storage.cursor_store import Cursor
     from agent_chat.storage.message_numbers import Numbers
 
-# Of more candidates than this, any but a single one is not sought by trying.
+# So many ways to choose among candidates are tried at the most.
+_TRIES = 200_000
+# So few files are named even where most of a channel seems to have come.
 _FEW = 14
 
 
 class Late(Value):
-    """What arrived below a cursor for its agent: files, and how many there are that cannot be told by name.
+    """What arrived below a cursor for its agent: files, and how many there may be that cannot be told by name.
 
     `stale` says that the set of messages there is another one, so that the cursor should be stored anew; `wakes` that
-    something is among them that a waiting agent should be told, `error` that one of them could not be read.
+    something is among them that a waiting agent should be told. `unsettled` are files that are still on their way or
+    cannot be read now (`held` and `error` say why): the cursor must not count them as known, nor forget `since` when.
     """
 
     files: tuple[str, ...] = ()
     unnamed: int = 0
     stale: bool = False
     wakes: bool = False
+    unsettled: tuple[str, ...] = ()
+    since: float | None = None
+    held: str = ""
     error: OSError | None = None
 
     @property
@@ -51,41 +58,82 @@ def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbe
     count, total = numbers.known_at(cursor.seq)
     if (count, total) == (cursor.count, cursor.names_sum):
         return Late()
-    below = numbers.names_up_to(cursor.seq)
-    changed, written = channel.messages.changed_since(below, cursor.written_at - cursor.listed_before / 1000)
-    more = count - cursor.count
-    names = told_apart(changed, more, total - cursor.names_sum)
-    # Another set that is not smaller has new names in it.
-    least = max(more, 1) if more >= 0 else 0
-    if names is None:
-        names = changed
-        if 2 * len(changed) > len(below) and (len(written) >= least or len(changed) > _FEW):
-            # Where most files seem to have come, it was their permissions that changed, or the folder was copied.
-            names = written
-    unnamed = max(least - len(names), 0)
+    since = cursor.written_at - cursor.listed_before / 1000
+    names, unnamed = _candidates(channel, cursor, numbers, since)
     found: list[Stored] = []
+    unsettled: list[str] = []
+    held = ""
     error: OSError | None = None
     for name in names:
         try:
-            found += [item for item in channel.messages.stored_in((name,)) if item.message.is_for(agent)]
+            item = channel.messages.load(name, seq_of(name))
         except OSError as failure:
-            unnamed += 1  # it came, and nobody can tell yet for whom it is
             error = failure
+            unsettled.append(name)
+            continue
+        if isinstance(item, Unfinished):
+            held = f"{name}: {item.reason}"
+            unsettled.append(name)
+        elif isinstance(item, Stored) and item.message.is_for(agent):
+            found.append(item)
     return Late(
         files=tuple(sorted(item.file for item in found)),
         unnamed=unnamed,
         stale=True,
         wakes=unnamed > 0 or any(not item.message.is_audit for item in found),
+        unsettled=tuple(unsettled),
+        since=since if unsettled else None,
+        held=held,
         error=error,
     )
 
 
+def _candidates(channel: Channel, cursor: Cursor, numbers: Numbers, since: float) -> tuple[Sequence[str], int]:
+    """Returns the files that came below a cursor, and how many more must have come, or may have, unseen."""
+    assert cursor.count is not None
+    assert cursor.names_sum is not None
+    count, total = numbers.known_at(cursor.seq)
+    below = [name for name in numbers.names_up_to(cursor.seq) if name not in cursor.late]
+    changed, written = channel.messages.changed_since(below, since)
+    more = count - cursor.count
+    names = told_apart(changed, more, total - cursor.names_sum)
+    if names is not None:
+        return names, 0
+    # Another set that is not smaller has new names in it.
+    least = max(more, 1) if more >= 0 else 0
+    names = changed
+    if 2 * len(changed) > len(below):
+        # Where most files seem to have come, it was their permissions that changed, or the folder was copied. Of a
+        # smaller set nobody knows whether anything came; it is not passed over in silence.
+        if more < 0:
+            names, least = written, max(len(written), 1)
+        elif len(written) >= least or len(changed) > _FEW:
+            names = written
+    return names, max(least - len(names), 0)
+
+
 def told_apart(candidates: Sequence[str], count: int, difference: int) -> Sequence[str] | None:
     """Returns those `count` candidates whose names make a difference of two sums, None where that cannot be told."""
-    if not 1 <= count <= len(candidates) or (count > 1 and count < len(candidates) > _FEW):
+    size = len(candidates)
+    if not 1 <= count <= size or comb(size, count) > _TRIES:
         return None
+    sums = [names_sum((name,)) for name in candidates]
     wanted = difference & 0xFFFFFFFF
-    return next((chosen for chosen in combinations(candidates, count) if names_sum(chosen) == wanted), None)
+    if 2 * count > size:
+        # Fewer to leave out than to choose.
+        left = (sum(sums) - wanted) & 0xFFFFFFFF
+        out = _of_sum(sums, size - count, left)
+        return None if out is None else [name for at, name in enumerate(candidates) if at not in out]
+    chosen = _of_sum(sums, count, wanted)
+    return None if chosen is None else [candidates[at] for at in chosen]
+
+
+def _of_sum(sums: Sequence[int], count: int, wanted: int) -> tuple[int, ...] | None:
+    """Returns the places of `count` numbers whose sum is wanted, modulo 2^32."""
+    for chosen in combinations(range(len(sums)), count):
+        if sum([sums[at] for at in chosen]) & 0xFFFFFFFF == wanted:
+            return chosen
+    return None
 
 
 def below_every_cursor(channel: Channel, numbers: Numbers, stored: Sequence[Stored]) -> tuple[list[str], list[str]]:
@@ -100,6 +148,8 @@ def below_every_cursor(channel: Channel, numbers: Numbers, stored: Sequence[Stor
         if cursor is None:
             continue
         late = arrivals(channel, agent, cursor, numbers)
+        if late.error is not None:
+            raise late.error
         files.update(name for name in (*cursor.late, *late.files) if name in valid)
         if late.unnamed:
             unclear.append(agent)

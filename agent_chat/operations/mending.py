@@ -33,9 +33,12 @@ def mend(channel: Channel, examined: Examined) -> list[str]:
             done.append(f"removed {path}")
         moving = plan_renumbering(examined.stored, examined.late)
         present = mutation.numbers()
+        every = list(examined.stored)
+        for seq, files in present.after(examined.numbers.highest) if moving else ():
+            every += channel.messages.stored(seq, files)  # what another run may have published since
         for stored in moving:
             if stored.file in present:
-                done.append(_renumber(mutation, stored, examined.stored))
+                done.append(_renumber(mutation, stored, every))
     return done
 
 

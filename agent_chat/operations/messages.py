@@ -189,7 +189,8 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
 
     The parent is compared by number alone: it need not be there, or be the only one of its number, any more.
     """
-    wanted = _content(message.replace(reply_to=None if draft.reply is None else number_in(draft.reply)))
+    parents = _parents(channel, numbers, draft.reply)
+    wanted = _content(message)
     if draft.reply is not None and draft.topic is None:
         del wanted["topic"]  # it is the parent's
     start = names.fold(message.sender) + "-"
@@ -201,6 +202,8 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
                 continue
             content = _content(earlier)
             changes = [field for field in wanted if content[field] != wanted[field]]
+            if earlier.reply_to not in parents:
+                changes.append("parent")
             if changes:
                 raise channel.refusal(
                     "MESSAGE_KEY_CONFLICT",
@@ -212,13 +215,24 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
     return None
 
 
+def _parents(channel: Channel, numbers: Numbers, reply: str | None) -> set[int | None]:
+    """Returns the numbers that an earlier post of the same reply may have answered, old ones of the parent too."""
+    if reply is None:
+        return {None}
+    found: set[int | None] = {number_in(reply)}
+    try:
+        parent = find(channel, numbers, reply).message
+    except ChatError:
+        return found
+    return found | {parent.seq} | ({parent.was} if parent.was is not None else set())
+
+
 def _content(message: Message) -> dict[str, object]:
     """Returns what makes two posts the same one, in a form in which spelling does not matter."""
     return {
         "title": message.title,
         "body": message.body,
         "to": sorted(names.fold(name) for name in message.to),
-        "reply_to": message.reply_to,
         "status": message.status,
         "refs": message.refs,
         "topic": message.topic or "general",

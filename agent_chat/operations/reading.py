@@ -102,13 +102,15 @@ def read_page(
     page = _fill(channel, numbers, start, wanted, bounds)
     late = arrivals(channel, agent, cursor, numbers)
     ahead = why_ahead(channel, agent, start, numbers, own=after is None)
-    return page.replace(late=late, ahead=ahead, error=page.error or late.error) if late.stale or ahead else page
+    if not (late.stale or ahead):
+        return page
+    return page.replace(late=late, ahead=ahead, error=page.error or late.error, held=page.held or late.held)
 
 
 def why_ahead(channel: Channel, agent: str, start: int, numbers: Numbers, *, own: bool = True) -> str:
     """Returns what to say of a point past the last message, "" of any other; `own` if it is the agent's cursor."""
-    if start <= numbers.highest:
-        return ""
+    if start <= numbers.highest or start <= channel.messages.numbers().highest:
+        return ""  # at the second look: another reader may have moved on after the first
     last = f"the last message of {channel.name} is #{numbers.highest}"
     if not own:
         return f"{last}, nothing is after #{start}"
@@ -159,7 +161,10 @@ def advance(page: Page, agent: str) -> None:
     if page.passed <= page.start and not page.late.stale:
         return
     try:
-        channel.cursors.store(agent, page.passed, page.numbers, late=page.late.files)
+        late = page.late
+        channel.cursors.store(
+            agent, page.passed, page.numbers, late=late.files, unknown=late.unsettled, since=late.since
+        )
     except (OSError, ChatError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise channel.refusal(
@@ -222,19 +227,30 @@ def last(channel: Channel, count: int, bounds: Bounds) -> Page:
 
 
 def thread(channel: Channel, root: Stored, numbers: Numbers, bounds: Bounds, *, after: int = 0) -> Page:
-    """Returns a message and what answers it, at any depth, oldest first."""
-    members = {root.message.seq}
-    if root.message.was is not None:
-        members.add(root.message.was)
+    """Returns a message and what answers it, at any depth, oldest first; a renumbered one by its old number too."""
+    start = min(own_numbers(root)) - 1
+    every = list(scan(channel, numbers, start))
+    members = own_numbers(root)
+    files = {root.file}
+    grown = True
+    while grown:
+        # A message that was renumbered comes after its answers, so one pass is not always enough.
+        grown = False
+        for stored in every:
+            if stored.message.reply_to in members and stored.file not in files:
+                files.add(stored.file)
+                members |= own_numbers(stored)
+                grown = True
 
     def wanted(stored: Stored) -> bool:
-        message = stored.message
-        inside = stored == root or (message.reply_to in members and message.seq != root.message.seq)
-        if inside:
-            members.add(message.seq)
-        return inside and message.seq > after
+        return stored.file in files and stored.message.seq > after
 
-    return _fill(channel, numbers, root.message.seq - 1, wanted, bounds)
+    return _fill(channel, numbers, start, wanted, bounds)
+
+
+def own_numbers(stored: Stored) -> set[int]:
+    """Returns the numbers by which a message may be answered: its own, and the one that it had before."""
+    return {number for number in (stored.message.seq, stored.message.was) if number is not None}
 
 
 def search(
@@ -274,7 +290,11 @@ def late_below_cursor(channel: Channel, agent: str, numbers: Numbers, *, reset: 
     if reset is None:
         return late
     below = set(numbers.names_up_to(reset))
-    return late.replace(files=tuple(name for name in late.files if name in below), unnamed=0)
+    return late.replace(
+        files=tuple(name for name in late.files if name in below),
+        unsettled=tuple(name for name in late.unsettled if name in below),
+        unnamed=0,
+    )
 
 
 def acknowledge(
@@ -284,11 +304,11 @@ def acknowledge(
     *,
     reset: bool = False,
     numbers: Numbers | None = None,
-    late: Iterable[str] = (),
+    late: Late = NOTHING_LATE,
 ) -> tuple[int, int]:
     """Moves an agent's cursor to a number, back only with `reset`; returns where it is now and where it was.
 
-    `late` are the files that the caller announces, as `late_below_cursor` found them in `numbers`.
+    `late` is what the caller announces, as `late_below_cursor` found them in `numbers`.
     """
     if numbers is None:
         numbers = channel.messages.numbers()
@@ -301,5 +321,7 @@ def acknowledge(
         )
     cursor = channel.cursors.load(agent, damaged_as_none=reset)
     previous = cursor.seq if cursor else 0
-    now = channel.cursors.store(agent, seq, numbers, late=late, back=reset)
+    now = channel.cursors.store(
+        agent, seq, numbers, late=late.files, unknown=late.unsettled, since=late.since, back=reset
+    )
     return now, previous

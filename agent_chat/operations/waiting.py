@@ -10,22 +10,23 @@ from agent_chat.errors import ChatError
 from agent_chat.operations import reading
 from agent_chat.records.value import Value
 from agent_chat.storage.file_lock import FileLock
-from agent_chat.storage.message_store import SETTLING_SECONDS, Unfinished
+from agent_chat.storage.message_store import SETTLING_SECONDS, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from agent_chat.operations.reading import Bounds, Page
     from agent_chat.storage.channel import Channel
-    from agent_chat.storage.message_store import Stored
 
 DEFAULT_TIMEOUT = 110.0
 DEFAULT_INTERVAL = 0.2
+# Not every file system moves a folder's time when a file comes, so it is listed now and then all the same.
+LONGEST_TRUST_SECONDS = 5.0
 
 
 class Request(Value):
-    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a number in the only one."""
+    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a message of the only one."""
 
     channels: tuple[Channel, ...]
     agents: tuple[str, ...]
@@ -33,7 +34,7 @@ class Request(Value):
     interval: float
     bounds: Bounds
     after: int | None = None
-    reply_to: int | None = None
+    reply_to: Stored | None = None
 
 
 class Outcome(Value):
@@ -63,6 +64,8 @@ class _Watch:
         self._known = (0, 0)
         self._folder_time = -1
         self._settled = False
+        self._looked_at = 0.0
+        self.parents = reading.own_numbers(request.reply_to) if request.reply_to is not None else set()
 
     def has_something(self) -> bool:
         """Looks, if the folder changed since the last look or may have; True when the wait should end."""
@@ -74,8 +77,10 @@ class _Watch:
             self.channel.read_meta()
             raise
         self.page = None
-        if self._settled and folder_time == self._folder_time:
+        recently = workspace.clock.monotonic() - self._looked_at < LONGEST_TRUST_SECONDS
+        if self._settled and recently and folder_time == self._folder_time:
             return False
+        self._looked_at = workspace.clock.monotonic()
         self._folder_time = folder_time
         # Clocks of file systems are coarse: a time that is younger than this may hide a later change.
         self._settled = before - folder_time / 1e9 > SETTLING_SECONDS
@@ -111,27 +116,31 @@ class _Watch:
 
     def _has_reply(self) -> bool:
         """Looks for an answer to the message that is waited on, at or below the cursor too."""
-        parent = self._request.reply_to
-        assert parent is not None
         store = self.channel.messages
         numbers = store.numbers()
-        position = max(parent, self._position if numbers.known_at(self._position) == self._known else 0)
+        first = min(self.parents)
+        position = max(first, self._position if numbers.known_at(self._position) == self._known else 0)
         for seq, files in numbers.after(position):
             unit = store.load_unit(seq, files)
             if any(isinstance(item, Unfinished) for item in unit):
                 self._settled = False
                 break
-            if any(is_reply(item, parent, self.agent) for item in store.stored(seq, files)):
-                return True
+            for item in unit:
+                if isinstance(item, Stored):
+                    if item.message.was in self.parents:
+                        self.parents.add(item.message.seq)  # renumbered while we wait
+                    if is_reply(item, self.parents, self.agent):
+                        return True
             position = seq
         self._position = position
         self._known = numbers.known_at(position)
         return False
 
 
-def is_reply(stored: Stored, parent: int, agent: str) -> bool:
-    """Tells whether a message answers another and is for an agent."""
-    return stored.message.reply_to == parent and stored.message.is_for(agent)
+def is_reply(stored: Stored, parents: Container[int | None], agent: str) -> bool:
+    """Tells whether a message answers one of some numbers and is for an agent."""
+    message = stored.message
+    return message.reply_to is not None and message.reply_to in parents and message.is_for(agent)
 
 
 def wait(request: Request) -> Outcome:
@@ -159,30 +168,35 @@ def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, .
     """Reads the pages to show; the bounds hold for all channels together."""
     pages: list[Page] = []
     bounds = request.bounds
+    shown = False
     for watch in watches:
-        page = watch.page if bounds is request.bounds else None
+        page = watch.page if not shown else None
         if page is None:
-            page = reading.read_page(watch.channel, watch.agent, bounds, after=request.after, since=watch.since)
+            room = bounds.replace(limit=max(bounds.limit, 1), max_bytes=max(bounds.max_bytes, 1))
+            page = reading.read_page(watch.channel, watch.agent, room, after=request.after, since=watch.since)
+        speech = sum(1 for item in page.stored if not item.message.is_audit)
+        size = bounds.size_of(page.stored)[0]
+        if shown and page.stored and (speech > bounds.limit or size > bounds.max_bytes):
+            # The room is used up: what is here is left for the next call.
+            page = page.replace(stored=(), passed=page.start, has_more=True, set_aside=(), late=reading.NOTHING_LATE)
+        else:
+            bounds = bounds.replace(limit=bounds.limit - speech, max_bytes=bounds.max_bytes - size)
+            shown = shown or bool(page.stored)
         pages.append(page)
-        if page.stored:
-            speech = sum(1 for item in page.stored if not item.message.is_audit)
-            size = bounds.size_of(page.stored)[0]
-            bounds = bounds.replace(limit=max(bounds.limit - speech, 1), max_bytes=max(bounds.max_bytes - size, 1))
-    again = _read_before(request, pages[0]) if request.reply_to is not None else ()
+    again = _read_before(request, watches[0], pages[0]) if request.reply_to is not None else ()
     return Outcome(pages=tuple(pages), again=again, warnings=warnings)
 
 
-def _read_before(request: Request, page: Page) -> tuple[Stored, ...]:
+def _read_before(request: Request, watch: _Watch, page: Page) -> tuple[Stored, ...]:
     """Returns the replies that were read before, as many of the first as the bounds let in."""
-    parent = request.reply_to
-    assert parent is not None
+    parents = watch.parents
     shown = {stored.file for stored in page.stored}
     found: list[Stored] = []
     size = 0
-    for stored in reading.scan(page.channel, page.numbers, parent):
+    for stored in reading.scan(page.channel, page.numbers, min(parents)):
         if stored.message.seq > page.start or len(found) >= request.bounds.limit:
             break
-        if is_reply(stored, parent, request.agents[0]) and stored.file not in shown:
+        if is_reply(stored, parents, request.agents[0]) and stored.file not in shown:
             size += request.bounds.measure(stored)
             if found and size > request.bounds.max_bytes:
                 break

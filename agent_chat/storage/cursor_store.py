@@ -19,14 +19,14 @@ from agent_chat.storage.message_numbers import names_sum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from agent_chat.storage.layout import ChannelLayout
     from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.workspace import Workspace
 
-MAX_BYTES = 1 << 20
-MAX_LATE = 2000
+MAX_BYTES = 4 << 20
+MAX_LATE = 20_000
 MAX_AGE_MILLISECONDS = 9_999_999_999
 LOCK_SECONDS = 10.0
 
@@ -149,11 +149,22 @@ class CursorStore:
                 found.append(agent)
         return found
 
-    def store(self, agent: str, seq: int, numbers: Numbers, *, late: Iterable[str] = (), back: bool = False) -> int:
+    def store(
+        self,
+        agent: str,
+        seq: int,
+        numbers: Numbers,
+        *,
+        late: Iterable[str] = (),
+        unknown: Sequence[str] = (),
+        since: float | None = None,
+        back: bool = False,
+    ) -> int:
         """Stores a cursor and returns what is stored now: never less than before, unless `back` is asked for.
 
-        `numbers` is the listing by which the cursor was moved, `late` what it found below the cursor. Two readers of
-        one name exclude each other by the cursor's lock.
+        `numbers` is the listing by which the cursor was moved, `late` what it found below the cursor and announced.
+        What is `unknown` came below it too but could not be read: it is left out of the count, and the time `since`
+        which it may have come is kept. Two readers of one name exclude each other by the cursor's lock.
         """
         files = self._workspace.files
         files.make_folder(self._layout.cursors)
@@ -168,7 +179,10 @@ class CursorStore:
             known_late = known_late[-MAX_LATE:]
             if there is not None and there.seq > seq and not back:
                 return self._announced(agent, there, known_late)
-            self._replace(agent, render(seq, numbers.known_at(seq), self._listed_before(numbers), known_late))
+            count, total = numbers.known_at(seq)
+            known = (count - len(unknown), (total - names_sum(unknown)) & 0xFFFFFFFF)
+            age = self._listed_before(numbers) if since is None or not unknown else self._age(since)
+            self._replace(agent, render(seq, known, age, known_late))
             return seq
         finally:
             lock.release()
@@ -178,8 +192,7 @@ class CursorStore:
         new = [name for name in late if name not in there.late]
         if new and there.count is not None and there.names_sum is not None:
             known = (there.count + len(new), (there.names_sum + names_sum(new)) & 0xFFFFFFFF)
-            listed_at = there.written_at - there.listed_before / 1000
-            age = min(max(int((self._workspace.clock.now() - listed_at) * 1000) + 1, 0), MAX_AGE_MILLISECONDS)
+            age = self._age(there.written_at - there.listed_before / 1000)
             self._replace(agent, render(there.seq, known, age, late))
         return there.seq
 
@@ -187,6 +200,10 @@ class CursorStore:
         # Synced before it takes the name: after a power loss a cursor is the old or the new one, never torn.
         temporary = publication.write_temporary(self._workspace, self._layout, data)
         publication.replace(self._workspace.files, temporary, self._layout.cursor(agent))
+
+    def _age(self, instant: float) -> int:
+        """Returns how many milliseconds ago an instant of the wall clock was, rounded up."""
+        return min(max(int((self._workspace.clock.now() - instant) * 1000) + 1, 0), MAX_AGE_MILLISECONDS)
 
     def _listed_before(self, numbers: Numbers) -> int:
         """Returns how many milliseconds ago a listing began, rounded up; at most ten digits."""

@@ -23,7 +23,7 @@ def seq_of(name: str) -> int | None:
     head = name[: name.find("-")]
     if len(head) < 4 or not head.isdigit() or not head.isascii() or not name.endswith(".md"):
         return None
-    if "(" in name or _CONFLICT in name or len(head) > 9:
+    if "(" in name or "\n" in name or _CONFLICT in name or len(head) > 9:
         return None
     return int(head) or None
 
@@ -65,12 +65,10 @@ class Numbers:
                 highest = max(highest, int(head))
         return highest
 
-    def implausible(self) -> int | None:
-        """Returns the highest number if it lies so far above the next that its file may be none of a message."""
-        if self.highest - len(self) < PLAUSIBLE_LEAD:
-            return None
-        following = next(iter(self.before(self.highest)), (0, []))[0]
-        return self.highest if self.highest - following > PLAUSIBLE_LEAD else None
+    @property
+    def has_wide_gap(self) -> bool:
+        """Whether so many numbers are missing that the highest may be none of messages."""
+        return self.highest - len(self) >= PLAUSIBLE_LEAD
 
     def leave_out(self, seq: int) -> None:
         """Counts the files of a number among the odd ones."""

@@ -11,7 +11,7 @@ from agent_chat.names import message_file_name
 from agent_chat.records import message as message_record
 from agent_chat.records.value import Value
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file
-from agent_chat.storage.message_numbers import Numbers, seq_of
+from agent_chat.storage.message_numbers import PLAUSIBLE_LEAD, Numbers, seq_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,11 +69,22 @@ class MessageStore:
 
         began = self._workspace.clock.monotonic()
         numbers = Numbers(listed(), again=listed, listed_at=began)
-        seq = numbers.implausible()
-        while seq is not None and not self._has_message(seq, numbers.names_of(seq)):
-            numbers.leave_out(seq)
-            seq = numbers.implausible()
+        if numbers.has_wide_gap:
+            self._leave_out_strays(numbers)
         return numbers
+
+    def _leave_out_strays(self, numbers: Numbers) -> None:
+        """Leaves out the highest numbers down to the first message, where they are far above it."""
+        strays: list[int] = []
+        highest = 0
+        for seq, file_names in numbers.before(numbers.highest + 1):
+            if self._has_message(seq, file_names):
+                highest = seq
+                break
+            strays.append(seq)
+        for seq in strays:
+            if seq > highest + PLAUSIBLE_LEAD:
+                numbers.leave_out(seq)
 
     def _has_message(self, seq: int, file_names: list[str]) -> bool:
         """Tells whether one of some files is a message; one that cannot be read yet is none for now."""

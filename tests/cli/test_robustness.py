@@ -13,7 +13,7 @@ import pytest
 from agent_chat.cli.main import main
 from agent_chat.storage.filesystem import FileSystem
 from agent_chat.storage.workspace import Workspace
-from tests.support.cli import REPOSITORY, START, FakeClock, message_file, plant, run, tree_of, workspace_on
+from tests.support.cli import REPOSITORY, FakeClock, message_file, plant, run, tree_of, workspace_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,7 +220,7 @@ def test_what_was_written_in_part_does_not_count_as_shown(root: Path, unbuffered
 
 
 def test_a_file_with_a_date_in_its_name_spends_nothing_while_it_is_fresh(root: Path) -> None:
-    plant(root / "dev" / "20260401-plan.md", "notes", at=START - 0.5)
+    plant(root / "dev" / "20260401-plan.md", "notes", at=time.time())
     assert run(["post", "dev", "--from", "alice", "--title", "one", "--json"], root).json["seq"] == 1
 
 
@@ -281,3 +281,52 @@ def test_the_inbox_tells_of_late_messages(root: Path) -> None:
     plant(root / "dev" / "0001-zed-m.md", message_file(1, sender="zed"))
     (warning,) = run(["inbox", "--as", "bob", "--json"], root).json["warnings"]
     assert "messages arrived below the cursor of bob in dev" in warning
+
+
+def test_several_stray_numbers_spend_no_numbers_together(root: Path) -> None:
+    for name in ("999999998-n.md", "999999999-n.md", "1500-a.md", "1600-a.md", "2500-a.md"):
+        plant(root / "dev" / name, "no message")
+    assert run(["post", "dev", "--from", "alice", "--title", "one", "--json"], root).json["seq"] == 1
+
+
+def test_the_bounds_of_a_wait_hold_for_all_its_channels_together(root: Path) -> None:
+    for name in ("ant", "bee", "cat"):
+        run(["init", name], root)
+        run(["post", name, "--from", "alice", "--title", "big", "--body", "x" * 20_000], root)
+    argv = ["wait", "ant", "bee", "cat", "--as", "bob", "--timeout", "0", "--json"]
+    first = run(argv, root).json
+    assert [message["channel"] for message in first["messages"]] == ["ant"]
+    assert (first["has_more"], first["cursor"]) == (True, {"ant": 1, "bee": 0, "cat": 0})
+    assert [message["channel"] for message in run(argv, root).json["messages"]] == ["bee"]
+    assert [message["channel"] for message in run([*argv, "--limit", "1"], root).json["messages"]] == ["cat"]
+    assert run(argv, root).status == 1
+
+
+def test_a_wait_ends_where_a_folders_time_never_moves(root: Path) -> None:
+    class Still(FileSystem):
+        def status(self, path: str) -> os.stat_result:
+            found = super().status(path)
+            if path.endswith("dev"):
+                return os.stat_result(tuple(found), {"st_mtime_ns": 1_600_000_000 * 10**9})
+            return found
+
+    class Posting(FakeClock):
+        """The message comes while the wait sleeps."""
+
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if not (root / "dev" / "0001-alice-m.md").exists():
+                plant(root / "dev" / "0001-alice-m.md", message_file(1))
+
+    clock = Posting()
+    workspace = workspace_on(root, clock=clock, files=Still(str(root), clock))
+    assert run(["wait", "dev", "--as", "bob", "--timeout", "20"], root, workspace=workspace).status == 0
+
+
+def test_a_line_end_in_a_file_name_makes_it_no_message(root: Path) -> None:
+    plant(root / "dev" / "0001-alice-m.md", message_file(1))
+    run(["read", "dev", "--as", "bob"], root)
+    plant(root / "dev" / "0001-carol-x\n0001-alice-m.md", message_file(1, sender="carol"))
+    assert "late" not in run(["read", "dev", "--as", "bob", "--json"], root).json
+    (finding,) = run(["doctor", "--json"], root).json["findings"]
+    assert finding["id"] == "file.foreign"

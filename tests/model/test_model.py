@@ -163,8 +163,8 @@ class Talk(Machine):
         def act() -> tuple[int, int]:
             channel = self.channel(name, faulty=True)
             numbers = channel.messages.numbers()
-            told = reading.late_below_cursor(channel, agent, numbers, reset=seq if reset else None).files
-            assert list(told) == late
+            told = reading.late_below_cursor(channel, agent, numbers, reset=seq if reset else None)
+            assert list(told.files) == late
             return reading.acknowledge(channel, agent, seq, reset=reset, numbers=numbers, late=told)
 
         done, result = self.attempt(act, expected=expected)

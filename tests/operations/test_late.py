@@ -80,11 +80,11 @@ def test_an_audit_message_is_told_but_wakes_nobody(folder: Path) -> None:
     assert late(folder) == Late(files=("0002-zed-m.md",), stale=True)
 
 
-def test_new_permissions_and_a_deletion_are_no_arrivals(folder: Path) -> None:
+def test_new_permissions_and_a_deletion_name_no_arrivals(folder: Path) -> None:
     touch_all(folder)
     (folder / "0003-alice-m.md").unlink()
-    assert late(folder) == Late(stale=True)
-    assert doctors(folder) == ([], [])
+    assert late(folder).files == ()
+    assert doctors(folder)[0] == []
 
 
 def test_an_arrival_among_new_permissions_is_told_exactly(folder: Path) -> None:
@@ -122,4 +122,36 @@ def test_the_right_names_are_found_among_candidates(arrived: list[str]) -> None:
 def test_names_that_do_not_make_the_difference_are_not_found() -> None:
     assert told_apart(["a", "b"], 1, names_sum(["c"])) is None
     assert told_apart(["a", "b"], 0, 0) is None
-    assert told_apart([str(number) for number in range(40)], 20, 1) is None
+    assert told_apart([str(number) for number in range(40)], 20, 1) is None  # too many ways to try
+
+
+def test_a_rebase_in_which_much_was_written_anew_names_only_what_is_new(folder: Path) -> None:
+    for seq in range(5, 73):
+        plant(folder / f"{seq:04d}-alice-m.md", message_file(seq), at=LONG_AGO)
+    time.sleep(0.02)
+    channel(folder).cursors.store("bob", 72, channel(folder).messages.numbers())
+    time.sleep(0.02)
+    for seq in range(60, 72):  # written anew under their old names
+        path = folder / f"{seq:04d}-alice-m.md"
+        path.unlink()
+        plant(path, message_file(seq), at=time.time())
+    for seq in (61, 65, 70):
+        plant(folder / f"{seq:04d}-zed-m.md", message_file(seq, sender="zed"), at=time.time())
+    assert late(folder).files == ("0061-zed-m.md", "0065-zed-m.md", "0070-zed-m.md")
+
+
+def test_an_unfinished_arrival_is_kept_for_later_and_then_told(folder: Path) -> None:
+    plant(folder / "0002-zed-m.md", b"---\nseq: 2\nfrom: zed\n", at=time.time())
+    result = run(["read", "dev", "--as", "bob", "--json"], folder.parent)
+    assert "0002-zed-m.md" in result.json["held"]
+    plant(folder / "0002-zed-m.md", message_file(2, sender="zed"), at=LONG_AGO)
+    assert run(["read", "dev", "--as", "bob", "--json"], folder.parent).json["late"] == ["0002-zed-m.md"]
+    assert "late" not in run(["read", "dev", "--as", "bob", "--json"], folder.parent).json
+
+
+def test_an_announced_arrival_is_not_announced_again_beside_a_new_one(folder: Path) -> None:
+    plant(folder / "0002-zed-m.md", message_file(2, sender="zed"), at=time.time())
+    assert run(["read", "dev", "--as", "bob", "--json"], folder.parent).json["late"] == ["0002-zed-m.md"]
+    plant(folder / "0003-zed-m.md", message_file(3, sender="zed"), at=time.time())
+    (folder / "0001-alice-m.md").unlink()
+    assert run(["read", "dev", "--as", "bob", "--json"], folder.parent).json["late"] == ["0003-zed-m.md"]

@@ -51,7 +51,7 @@ class Model:
     def number(name: str) -> int | None:
         head, dash, _ = name.partition("-")
         good = dash and 4 <= len(head) <= 9 and all(c in "0123456789" for c in head) and name.endswith(".md")
-        if not good or "(" in name or ".sync-conflict-" in name:
+        if not good or any(sign in name for sign in ("(", "\n", ".sync-conflict-")):
             return None
         return int(head) or None
 
