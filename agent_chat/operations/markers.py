@@ -122,6 +122,8 @@ def _audit(
     try:
         return mutation.publish(message, numbers)[0]
     except (OSError, ChatError) as error:
+        if isinstance(error, ChatError) and error.code == "MESSAGE_PUBLICATION_UNKNOWN":
+            raise  # the audit message may be there: that is what the caller has to know
         raise channel.refusal(
             "MARKER_AUDIT_FAILED",
             f"{agent} has {marker} as {target}, but its audit message failed: {error}",
