@@ -63,6 +63,14 @@ def fault_of_name(name: str) -> str | None:
         return "it is empty"
     if len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
         return f"it is longer than {MAX_NAME_BYTES} bytes"
+    everyday = name.isascii() and name.isalnum()
+    fault = None if everyday else _fault_of_characters(name)
+    if fault is None and fold(name).partition(".")[0] in _DEVICES:
+        return "Windows keeps that name for a device"
+    return fault
+
+
+def _fault_of_characters(name: str) -> str | None:
     if not _is_word(name[0], first=True):
         return "it must begin with a letter or digit"
     for character in name[1:]:
@@ -70,8 +78,6 @@ def fault_of_name(name: str) -> str | None:
             return f"{character!a} is not allowed"
     if name.endswith(".") or ".." in name:
         return "a dot may neither end it nor follow a dot"
-    if fold(name).partition(".")[0] in _DEVICES:
-        return "Windows keeps that name for a device"
     return None
 
 

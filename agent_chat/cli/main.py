@@ -28,9 +28,12 @@ def main_from_console() -> NoReturn:
     Everything was written and flushed by then, so the process ends at once: taking the interpreter apart costs about as
     much as a sixth of its start (docs/decisions/0012-exit-at-once.md). A debugging run ends the ordinary way.
     """
+    import gc
     import os
     import sys
 
+    # A call is over before a collection of cycles would pay for itself.
+    gc.disable()
     try:
         status = main([_recoded(word) for word in sys.argv[1:]], os.environ)
     except KeyboardInterrupt:
