@@ -32,8 +32,8 @@ def page_fields(page: Page, cursor: int) -> dict[str, object]:
     if page.late.count:
         fields["late"] = list(page.late.files)
         fields["late_count"] = page.late.count
-    if page.held:
-        fields["held"] = page.held
+    if page.held or page.late.held:
+        fields["held"] = page.held or page.late.held
     return fields
 
 
@@ -42,6 +42,8 @@ def page_warnings(page: Page) -> tuple[str, ...]:
     found = [f"set aside, no message: {text}" for text in page.set_aside]
     if page.held:
         found.append(f"stopped before {page.held}; read again")
+    if page.late.held:
+        found.append(f"below the cursor, not read yet: {page.late.held}; read again")
     if page.ahead:
         found.append(page.ahead)
     return tuple(found)

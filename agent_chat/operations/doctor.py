@@ -304,7 +304,7 @@ def _late_findings(channel: Channel, late: list[str], unclear: list[str]) -> Ite
 
 def _check_parents(channel: Channel, stored: list[Stored]) -> Iterator[Finding]:
     """Checks that what is answered is there, under its number or under the one that it had."""
-    known = {item.message.seq for item in stored} | {item.message.was for item in stored}
+    known = {number for item in stored for number in (item.message.seq, *item.message.was)}
     for item in stored:
         parent = item.message.reply_to
         if parent is not None and parent not in known:

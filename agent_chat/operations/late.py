@@ -12,7 +12,7 @@ from math import comb
 
 from agent_chat.records.value import Value
 from agent_chat.storage.message_numbers import names_sum, seq_of
-from agent_chat.storage.message_store import Stored, Unfinished
+from agent_chat.storage.message_store import Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.cursor_store import Cursor
     from agent_chat.storage.message_numbers import Numbers
+    from agent_chat.storage.message_store import Loaded
 
 # So many ways to choose among candidates are tried at the most.
 _TRIES = 200_000
@@ -33,7 +34,8 @@ class Late(Value):
 
     `stale` says that the set of messages there is another one, so that the cursor should be stored anew; `wakes` that
     something is among them that a waiting agent should be told. `unsettled` are files that are still on their way or
-    cannot be read now (`held` and `error` say why): the cursor must not count them as known, nor forget `since` when.
+    cannot be read now, as `held` and `error` say: the cursor must not count them as known, nor forget `since` when they
+    may have come. `set_aside` are files that are no messages, with the reasons.
     """
 
     files: tuple[str, ...] = ()
@@ -43,6 +45,7 @@ class Late(Value):
     unsettled: tuple[str, ...] = ()
     since: float | None = None
     held: str = ""
+    set_aside: tuple[str, ...] = ()
     error: OSError | None = None
 
     @property
@@ -62,11 +65,12 @@ def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbe
     names, unnamed = _candidates(channel, cursor, numbers, since)
     found: list[Stored] = []
     unsettled: list[str] = []
+    set_aside: list[str] = []
     held = ""
     error: OSError | None = None
     for name in names:
         try:
-            item = channel.messages.load(name, seq_of(name))
+            item = _as_in_its_unit(channel, numbers, name)
         except OSError as failure:
             error = failure
             unsettled.append(name)
@@ -74,7 +78,9 @@ def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbe
         if isinstance(item, Unfinished):
             held = f"{name}: {item.reason}"
             unsettled.append(name)
-        elif isinstance(item, Stored) and item.message.is_for(agent):
+        elif isinstance(item, Refused):
+            set_aside.append(f"{name}: {item.reason}")
+        elif item.message.is_for(agent):
             found.append(item)
     return Late(
         files=tuple(sorted(item.file for item in found)),
@@ -84,8 +90,16 @@ def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbe
         unsettled=tuple(unsettled),
         since=since if unsettled else None,
         held=held,
+        set_aside=tuple(set_aside),
         error=error,
     )
+
+
+def _as_in_its_unit(channel: Channel, numbers: Numbers, name: str) -> Loaded:
+    """Reads a file together with the others of its number, so that a copy is told as one."""
+    seq = seq_of(name)
+    assert seq is not None
+    return next(item for item in channel.messages.load_unit(seq, numbers.names_of(seq)) if item.file == name)
 
 
 def _candidates(channel: Channel, cursor: Cursor, numbers: Numbers, since: float) -> tuple[Sequence[str], int]:

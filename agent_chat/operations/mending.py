@@ -7,7 +7,7 @@ next run sees the new file and only removes the old one.
 from __future__ import annotations
 
 from agent_chat.operations.channels import ignore_by_default
-from agent_chat.records.message import render
+from agent_chat.records.message import is_renumbered
 from agent_chat.storage import publication
 
 TYPE_CHECKING = False
@@ -59,16 +59,10 @@ def plan_renumbering(stored: Sequence[Stored], late: Sequence[str]) -> list[Stor
 def _renumber(mutation: Mutation, stored: Stored, every: Sequence[Stored]) -> str:
     """Publishes a message under the next free number, unless that was done before, and removes the old file."""
     old = stored.message.seq
-    moved = next((item for item in every if _is_moved(item, stored)), None)
+    moved = next((item for item in every if is_renumbered(item.message, stored.message)), None)
     if moved is None:
-        seq, file = mutation.publish(stored.message.replace(was=old))
+        seq, file = mutation.publish(stored.message.replace(was=(*stored.message.was, old)))
     else:
         seq, file = moved.message.seq, moved.file
     mutation.remove(stored.file)
     return f"#{old} {stored.file} is now #{seq} {file}"
-
-
-def _is_moved(item: Stored, original: Stored) -> bool:
-    """Tells whether a message is another one under a new number."""
-    moved = item.message.replace(seq=original.message.seq, was=original.message.was)
-    return item.message.was == original.message.seq and render(moved) == render(original.message)

@@ -122,11 +122,12 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
     Fails with MESSAGE_NOT_FOUND, MESSAGE_DAMAGED, or MESSAGE_AMBIGUOUS for a number that several files carry.
     """
     seq = number_in(text) or 0
-    files = [name for name in numbers.names_of(seq) if name == text or not text.endswith(".md")]
+    file = text if text.endswith(".md") else ""
+    files = [name for name in numbers.names_of(seq) if file in ("", name)]
     if not files:
-        moved = _renumbered(channel, numbers, seq)
-        if moved is not None:
-            return moved
+        moved = _renumbered(channel, numbers, seq, file)
+        if moved:
+            return _the_one(channel, seq, moved)
         raise channel.refusal(
             "MESSAGE_NOT_FOUND",
             f"no message {names.quoted(text)} in {channel.name} ({channel.workspace.describe()}); "
@@ -135,16 +136,8 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
         )
     loaded = channel.messages.load_unit(seq, files)
     stored = [item for item in loaded if isinstance(item, Stored)]
-    if len(stored) > 1:
-        choices = [item.file for item in stored]
-        raise channel.refusal(
-            "MESSAGE_AMBIGUOUS",
-            f"#{seq} is carried by {len(choices)} files: {', '.join(choices)}",
-            call=f"show {channel.name} {choices[0]}",
-            files=choices,
-        )
     if stored:
-        return stored[0]
+        return _the_one(channel, seq, stored)
     reason = next(item for item in loaded if isinstance(item, (Refused, Unfinished)))
     raise channel.refusal(
         "MESSAGE_DAMAGED",
@@ -153,13 +146,33 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
     )
 
 
-def _renumbered(channel: Channel, numbers: Numbers, seq: int) -> Stored | None:
-    """Returns the message that had a number before it got another one."""
-    for _, files in numbers.before(numbers.highest + 1) if seq else ():
+def _the_one(channel: Channel, seq: int, stored: list[Stored]) -> Stored:
+    """Returns the only one of the messages that a number means; MESSAGE_AMBIGUOUS where there are several."""
+    if len(stored) == 1:
+        return stored[0]
+    choices = [item.file for item in stored]
+    raise channel.refusal(
+        "MESSAGE_AMBIGUOUS",
+        f"#{seq} is carried by {len(choices)} files: {', '.join(choices)}",
+        call=f"show {channel.name} {choices[0]}",
+        files=choices,
+    )
+
+
+def _renumbered(channel: Channel, numbers: Numbers, seq: int, file: str) -> list[Stored]:
+    """Returns the messages that had a number before they got another one; with `file` only one that had that name."""
+    found: list[Stored] = []
+    for _, files in numbers.after(0) if seq else ():
         for stored in channel.messages.stored_in(files):
-            if stored.message.was == seq:
-                return stored
-    return None
+            message = stored.message
+            if seq in message.was and (not file or file in _old_names(message)):
+                found.append(stored)
+    return found
+
+
+def _old_names(message: Message) -> list[str]:
+    """Returns the file names that a message had under its old numbers, if they were of our making."""
+    return [names.message_file_name(seq, message.sender, message.title) for seq in message.was]
 
 
 def _require_text(what: str, text: str, limit: int) -> None:
@@ -219,12 +232,14 @@ def _parents(channel: Channel, numbers: Numbers, reply: str | None) -> set[int |
     """Returns the numbers that an earlier post of the same reply may have answered, old ones of the parent too."""
     if reply is None:
         return {None}
-    found: set[int | None] = {number_in(reply)}
+    number = number_in(reply)
     try:
         parent = find(channel, numbers, reply).message
     except ChatError:
-        return found
-    return found | {parent.seq} | ({parent.was} if parent.was is not None else set())
+        if number is None:
+            raise
+        return {number}
+    return {number, parent.seq, *parent.was} - {None}
 
 
 def _content(message: Message) -> dict[str, object]:

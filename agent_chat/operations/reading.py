@@ -104,7 +104,8 @@ def read_page(
     ahead = why_ahead(channel, agent, start, numbers, own=after is None)
     if not (late.stale or ahead):
         return page
-    return page.replace(late=late, ahead=ahead, error=page.error or late.error, held=page.held or late.held)
+    set_aside = page.set_aside + late.set_aside
+    return page.replace(late=late, ahead=ahead, error=page.error or late.error, set_aside=set_aside)
 
 
 def why_ahead(channel: Channel, agent: str, start: int, numbers: Numbers, *, own: bool = True) -> str:
@@ -249,8 +250,8 @@ def thread(channel: Channel, root: Stored, numbers: Numbers, bounds: Bounds, *, 
 
 
 def own_numbers(stored: Stored) -> set[int]:
-    """Returns the numbers by which a message may be answered: its own, and the one that it had before."""
-    return {number for number in (stored.message.seq, stored.message.was) if number is not None}
+    """Returns the numbers by which a message may be answered: its own, and those that it had before."""
+    return {stored.message.seq, *stored.message.was}
 
 
 def search(

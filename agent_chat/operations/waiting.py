@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from agent_chat.errors import ChatError
 from agent_chat.operations import reading
+from agent_chat.records.message import is_renumbered
 from agent_chat.records.value import Value
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.message_store import SETTLING_SECONDS, Stored, Unfinished
@@ -65,6 +66,7 @@ class _Watch:
         self._folder_time = -1
         self._settled = False
         self._looked_at = 0.0
+        self._awaited = request.reply_to
         self.parents = reading.own_numbers(request.reply_to) if request.reply_to is not None else set()
 
     def has_something(self) -> bool:
@@ -101,7 +103,7 @@ class _Watch:
             # A page full of audit messages, which wake nobody: what matters is what comes after them.
             self._position = page.passed
             page = self._read_page()
-        if page.held:
+        if page.held or page.late.held:
             self._settled = False
         self._position = page.passed
         self._known = page.numbers.known_at(page.passed)
@@ -127,8 +129,9 @@ class _Watch:
                 break
             for item in unit:
                 if isinstance(item, Stored):
-                    if item.message.was in self.parents:
-                        self.parents.add(item.message.seq)  # renumbered while we wait
+                    if self._awaited is not None and is_renumbered(item.message, self._awaited.message):
+                        self._awaited = item  # while we wait
+                        self.parents.add(item.message.seq)
                     if is_reply(item, self.parents, self.agent):
                         return True
             position = seq

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Union
 
-    Writable = Union[str, int, tuple[str, ...]]
+    Writable = Union[str, int, tuple[str, ...], tuple[int, ...]]
 
 MAX_BODY_BYTES = 1 << 20
 MAX_TITLE_BYTES = 1 << 16
@@ -32,7 +32,11 @@ class MessageError(ValueError):
 
 
 class Message(Value):
-    """One message. `to` is empty for all; `unknown` are header lines that are kept though they mean nothing here."""
+    """One message.
+
+    `to` is empty for all; `was` are the numbers that it had before, in order; `unknown` are header lines that are kept
+    though they mean nothing here.
+    """
 
     seq: int
     sender: str
@@ -52,7 +56,7 @@ class Message(Value):
     level: str = ""
     key: str = ""
     transaction: str = ""
-    was: int | None = None
+    was: tuple[int, ...] = ()
     unknown: tuple[str, ...] = ()
 
     @property
@@ -65,6 +69,13 @@ class Message(Value):
         if names.same(self.sender, agent):
             return False
         return not self.to or names.contains(self.to, agent) or names.contains(self.mentions, agent)
+
+
+def is_renumbered(message: Message, original: Message) -> bool:
+    """Tells whether a message is another one under a new number; a final newline may have been added on the way."""
+    if message.was != (*original.was, original.seq):
+        return False
+    return render(message.replace(seq=original.seq, was=original.was)) == render(original)
 
 
 def is_audit_status(status: str) -> bool:
@@ -102,7 +113,7 @@ def parse(data: bytes, *, seq: int | None = None) -> Message:
         to=_recipients(values),
         reply_to=_integer(values, "reply_to"),
         refs=_list(values, "refs"),
-        was=_integer(values, "was"),
+        was=_numbers(values, "was"),
         unknown=tuple(header.unknown_lines(_KNOWN)),
     )
     changes: dict[str, object] = {key: _text(values, key) for key in _TEXT_KEYS if key in values}
@@ -132,8 +143,8 @@ def render(message: Message) -> bytes:
         ("transaction", message.transaction),
     )
     pairs += [pair for pair in rest if pair[1]]
-    if message.was is not None:
-        pairs.append(("was", message.was))
+    if message.was:
+        pairs.append(("was", message.was[0] if len(message.was) == 1 else message.was))
     header = frontmatter.render(pairs, message.unknown)
     body = message.body
     if body and not body.endswith("\n"):
@@ -186,6 +197,17 @@ def _integer(values: dict[str, frontmatter.Field], key: str) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 18:
         return int(value)  # written by hand: quoted, or padded as in the file's name
     raise MessageError(f"{key} must be a number")
+
+
+def _numbers(values: dict[str, frontmatter.Field], key: str) -> tuple[int, ...]:
+    value = values.get(key)
+    if isinstance(value, tuple):
+        numbers = tuple(item for item in value if isinstance(item, int))
+        if len(numbers) != len(value):
+            raise MessageError(f"{key} must be numbers")
+        return numbers
+    number = _integer(values, key)
+    return () if number is None else (number,)
 
 
 def _list(values: dict[str, frontmatter.Field], key: str) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ class Mutation:
         withdrawn = publication.taken_back(self._files.list_if_there(self._layout.cache))
         seq = max(numbers.highest_trace(), *cursors, *withdrawn, 0) + 1
         if seq > names.MAX_SEQ:
-            raise ChatError(
+            raise self._channel.refusal(
                 "CHANNEL_DAMAGED", f"{self._channel.name} has no numbers left: the highest trace is {seq - 1}"
             )
         for number in withdrawn:
@@ -162,7 +162,7 @@ class Mutation:
                 holds_lock=self._lock.is_on_disk,
             )
         except publication.LockLostError:
-            raise ChatError(
+            raise self._channel.refusal(
                 "CHANNEL_BUSY", f"{self._layout.lock} was deleted while it was held; nothing was posted"
             ) from None
         except publication.NotTakenBackError as error:

@@ -85,6 +85,9 @@ class CursorStore:
         self._layout = layout
         self._channel = channel
 
+    def _where(self) -> dict[str, object]:
+        return {**self._workspace.where(), "channel": self._channel}
+
     def load(self, agent: str, *, damaged_as_none: bool = False) -> Cursor | None:
         """Returns an agent's cursor, None when it has none yet; fails with CURSOR_INVALID when it cannot be told.
 
@@ -102,6 +105,7 @@ class CursorStore:
                 "CURSOR_INVALID",
                 f"the cursor of {agent} in {self._channel} holds no number: {path}",
                 next=self._workspace.call(f"ack {self._channel} --reset 0 --as {agent}"),
+                where=self._where(),
                 path=path,
             ) from None
 
@@ -170,7 +174,11 @@ class CursorStore:
         files.make_folder(self._layout.cursors)
         lock = FileLock(files, self._layout.cursor_lock(agent), self._workspace.clock)
         if not lock.acquire(LOCK_SECONDS):
-            raise ChatError("CHANNEL_BUSY", f"the cursor of {agent} in {self._channel} is locked{lock.holder()}")
+            raise ChatError(
+                "CHANNEL_BUSY",
+                f"the cursor of {agent} in {self._channel} is locked{lock.holder()}",
+                where=self._where(),
+            )
         try:
             there = self.load(agent, damaged_as_none=back)
             present = numbers.names_up_to(seq) if back else numbers  # above a cursor that goes back they are unread

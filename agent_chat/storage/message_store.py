@@ -87,11 +87,11 @@ class MessageStore:
                 numbers.leave_out(seq)
 
     def _has_message(self, seq: int, file_names: list[str]) -> bool:
-        """Tells whether one of some files is a message; one that cannot be read yet is none for now."""
+        """Tells whether one of some files is a message, or may be one, since it cannot be read now."""
         try:
             return bool(self.stored(seq, file_names))
         except OSError:
-            return False
+            return True
 
     def nothing(self) -> Numbers:
         """Returns the listing of a channel that could not be listed."""

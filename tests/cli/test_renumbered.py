@@ -95,3 +95,35 @@ def test_two_fixes_at_once_double_nothing(root: Path) -> None:
     mend(channel, examined)
     zeds = sorted(path.name for path in (root / "dev").glob("*-zed-*"))
     assert zeds == ["0004-zed-by-hand.md"]
+
+
+def test_a_message_that_was_renumbered_twice_is_answered_by_each_of_its_numbers(root: Path) -> None:
+    fix(root)
+    plant(root / "dev" / "0004-carol-m.md", message_file(4, sender="carol"))
+    run(["doctor", "--fix"], root)
+    (root / "dev" / "0004-carol-m.md").unlink()
+    for number in ("2", "4"):
+        assert run(["show", "dev", number, "--json"], root).json["message"]["seq"] == 5
+    assert run(["doctor", "--json"], root).json["findings"] == []
+
+
+def test_a_wait_for_one_of_two_is_not_ended_by_an_answer_to_the_other(root: Path) -> None:
+    (root / "dev" / "0003-alice-m.md").unlink()
+    run(["doctor", "--fix"], root)
+    plant(root / "dev" / "0004-alice-m.md", message_file(4, reply_to="3"))
+    argv = ["wait", "dev", "--as", "bob", "--timeout", "0", "--reply-to"]
+    assert run([*argv, "0002-alice-m.md"], root).status == 1
+    assert run([*argv, "3"], root).status == 0
+
+
+def test_a_file_name_that_no_message_had_is_no_message(root: Path) -> None:
+    fix(root)
+    assert run(["show", "dev", "0002-zed-by-hand.md", "--json"], root).json["message"]["seq"] == 4
+    for name in ("0002-typo.md", "0002-zed-typo.md"):
+        assert run(["show", "dev", name, "--json"], root).json["error"]["code"] == "MESSAGE_NOT_FOUND"
+
+
+def test_a_keyed_post_is_not_repeated_by_one_that_answers_nothing_that_is_there(root: Path) -> None:
+    post = ["post", "dev", "--from", "bob", "--title", "x", "--key", "k", "--json"]
+    assert run(post, root).status == 0
+    assert run([*post, "--reply", "zzz"], root).json["error"]["code"] == "MESSAGE_NOT_FOUND"

@@ -330,3 +330,20 @@ def test_a_line_end_in_a_file_name_makes_it_no_message(root: Path) -> None:
     assert "late" not in run(["read", "dev", "--as", "bob", "--json"], root).json
     (finding,) = run(["doctor", "--json"], root).json["findings"]
     assert finding["id"] == "file.foreign"
+
+
+def test_numbers_that_cannot_be_read_now_are_neither_hidden_nor_given_again(root: Path) -> None:
+    plant(root / "dev" / "5000-x-m.md", message_file(5000, sender="x"))
+    clock = FakeClock()
+
+    class Unreadable(FileSystem):
+        def read_file(self, path: str, limit: int) -> bytes:
+            if path.endswith("-m.md"):
+                raise PermissionError(13, "Permission denied", path)
+            return super().read_file(path, limit)
+
+    workspace = workspace_on(root, clock=clock, files=Unreadable(str(root), clock))
+    assert run(["read", "dev", "--as", "bob"], root, workspace=workspace).status == 2
+    assert (
+        run(["post", "dev", "--from", "alice", "--title", "x", "--json"], root, workspace=workspace).json["seq"] == 5001
+    )

@@ -16,7 +16,7 @@ class Said(NamedTuple):
     arrived: int
     audit: bool = False
     reply_to: int | None = None
-    was: int | None = None
+    was: tuple[int, ...] = ()
 
     def is_for(self, agent: str) -> bool:
         """Whether an agent is meant."""
@@ -138,7 +138,9 @@ class Reference:
 
     def orphans(self) -> set[str]:
         """The replies whose parent is not there, under its number or the one that it had."""
-        known = {said.seq for said in self.messages.values()} | {said.was for said in self.messages.values()}
+        known = {said.seq for said in self.messages.values()} | {
+            was for said in self.messages.values() for was in said.was
+        }
         return {
             said.file for said in self.messages.values() if said.reply_to is not None and said.reply_to not in known
         }

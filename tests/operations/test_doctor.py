@@ -227,7 +227,7 @@ def test_what_arrived_below_a_cursor_reaches_everybody_by_its_new_number(room: R
     plant(room.folder / "0003-dave-m.md", message_file(3, "dave", "late"), at=LATER)
     assert room.page("bob").late.files == ("0003-dave-m.md",)
     assert mended(room) == ["#3 0003-dave-m.md is now #5 0005-dave-late.md"]
-    assert room.message(5).was == 3
+    assert room.message(5).was == (3,)
     assert room.read("bob") == room.read("carol") == [5]
     assert room.page("bob").late.files == ()
     assert findings_of(room.workspace) == []
