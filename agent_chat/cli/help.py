@@ -39,7 +39,7 @@ def version(_request: Request) -> Reply:
 
 def help_for(words: tuple[str, ...], commands: Sequence[Command]) -> str:
     """Returns the help for the words of a command; a word that is none is the error that the command would be."""
-    from agent_chat.cli.parser import unknown_command
+    from agent_chat.cli.suggestions import unknown_command
 
     for depth in range(1, len(words) + 1):
         if not any(row.path[:depth] == words[:depth] for row in commands):

@@ -108,7 +108,7 @@ def suggestion(error: ChatError) -> str | None:
     """Returns the known name that a mistyped one was most likely meant as."""
     if error.near is None:
         return None
-    from agent_chat.cli.parser import near
+    from agent_chat.cli.suggestions import near
 
     return near(*error.near)
 

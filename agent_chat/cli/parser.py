@@ -11,17 +11,16 @@ one who asks for JSON gets the mistake as JSON.
 
 from __future__ import annotations
 
-from agent_chat.cli.command import GLOBALS, HELP, JSON, PROGRAM, ROOT, SHOW_HELP, SHOW_VERSION, VERSION, Request
+from agent_chat.cli.command import GLOBALS, HELP, JSON, ROOT, SHOW_HELP, SHOW_VERSION, VERSION, Request
+from agent_chat.cli.suggestions import GROUP_CODES, help_line, near, unknown_command
 from agent_chat.errors import ChatError
+from agent_chat.names import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent_chat.cli.command import Argument, Command
-
-GROUP_CODES = {"task": "TASK_INVALID_COMMAND"}
-"""Groups whose unknown sub-commands have a code of their own."""
 
 LONGEST_NUMBER = 15
 """Digits that a number may have; every such number is exact as a float too."""
@@ -67,38 +66,6 @@ def wants_json(argv: Sequence[str], commands: Sequence[Command] | None = None) -
     return _Scan(argv, commands).asks(JSON)
 
 
-def near(word: str, candidates: Iterable[str]) -> str | None:
-    """Returns the candidate that a mistyped word most likely meant, None if there is none."""
-    from difflib import get_close_matches
-
-    typed = word[:64].lower().lstrip("-")
-    if not typed:
-        return None
-    known = {each.lower().lstrip("-"): each for each in sorted(set(candidates), reverse=True)}
-    letters = sorted(known, key=lambda each: (len(each), each))
-    begun = [each for each in letters if each.startswith(typed)]
-    swapped = [each for each in letters if sorted(each) == sorted(typed)]
-    found = begun or swapped or get_close_matches(typed, letters, 1)
-    return known[found[0]] if found else None
-
-
-def unknown_command(path: tuple[str, ...], word: str, commands: Iterable[Command]) -> ChatError:
-    """Makes the error for a word that continues no command: `path` is the part before it that does."""
-    depth = len(path)
-    known = {row.path[depth] for row in commands if row.path[:depth] == path and len(row.path) > depth}
-    suggestion = near(word, known)
-    message = f"unknown command {shown(' '.join((*path, word)))}"
-    if suggestion:
-        message += f"; did you mean {' '.join((*path, suggestion))}?"
-    code = GROUP_CODES.get(path[0], "USAGE") if path else "USAGE"
-    return ChatError(code, message, next=_help_line((*path, suggestion) if suggestion else path))
-
-
-def shown(text: str) -> str:
-    """Returns a caller's word as messages quote it: on one line, printable, and not longer than a line."""
-    return repr(text if len(text) <= 60 else text[:59] + "…")
-
-
 class _Scan:
     """One pass over the words: the command, its words and options, and the first mistake.
 
@@ -122,7 +89,7 @@ class _Scan:
             if waiting is not None:
                 argument, spelling = waiting
                 self.options.append((argument, spelling, token))
-                hint = f"{spelling} took {shown(token)} as its value" if token.startswith("--") else ""
+                hint = f"{spelling} took {quoted(token)} as its value" if token.startswith("--") else ""
                 waiting = None
                 continue
             if plain or token == "-" or not token.startswith("-"):
@@ -168,7 +135,7 @@ class _Scan:
         if argument is None:
             self._unknown_option(spelling)
         elif argument.flag and equals:
-            self._mistake(f"{spelling} takes no value, but was given {shown(value)}")
+            self._mistake(f"{spelling} takes no value, but was given {quoted(value)}")
         elif argument.flag or equals:
             self.options.append((argument, spelling, value))
         else:
@@ -197,7 +164,7 @@ class _Scan:
             arguments = (*GLOBALS, *(self.command.arguments if self.command else ()))
             suggestion = near(spelling, (s for a in arguments if not a.hidden for s in a.spellings))
             hint = f"did you mean {suggestion}?" if suggestion else "a word that begins with a dash goes after --"
-            self._mistake(f"unknown option {shown(spelling)}; {hint}")
+            self._mistake(f"unknown option {quoted(spelling)}; {hint}")
 
     def _mistake(self, message: str) -> None:
         """Keeps the first mistake."""
@@ -219,7 +186,7 @@ def _option_values(scan: _Scan) -> dict[str, object]:
         elif argument.kind == "names" and before is not None:
             values[name] = f"{before},{value}"
         elif before is not None and before != value:
-            message = f"{spelling} {shown(text)} contradicts the {shown(str(before))} given before it"
+            message = f"{spelling} {quoted(text)} contradicts the {quoted(str(before))} given before it"
             raise _usage_error(message, scan.path)
         else:
             values[name] = value
@@ -238,7 +205,7 @@ def _positional_values(command: Command, scan: _Scan) -> dict[str, object]:
             values[argument.name] = converted if argument.many else converted[0]
     if left:
         word, hint = left[0]
-        raise _usage_error(f"unexpected {shown(word)}: {hint or 'quote a value of several words'}", scan.path)
+        raise _usage_error(f"unexpected {quoted(word)}: {hint or 'quote a value of several words'}", scan.path)
     return values
 
 
@@ -248,14 +215,14 @@ def _converted(argument: Argument, label: str, text: str, path: tuple[str, ...])
         digits = text[1:] if text[:1] in ("+", "-") else text
         if digits.isascii() and digits.isdigit() and len(digits) <= LONGEST_NUMBER and _fits(argument, int(text)):
             return int(text)
-        raise _usage_error(f"{label} takes a whole number{_limits(argument)}, not {shown(text)}", path)
+        raise _usage_error(f"{label} takes a whole number{_limits(argument)}, not {quoted(text)}", path)
     if argument.kind == "seconds":
         digits = text.replace(".", "", 1)
         if digits.isascii() and digits.isdigit() and len(digits) <= LONGEST_NUMBER and _fits(argument, float(text)):
             return float(text)
-        raise _usage_error(f"{label} takes a number of seconds{_limits(argument)}, not {shown(text)}", path)
+        raise _usage_error(f"{label} takes a number of seconds{_limits(argument)}, not {quoted(text)}", path)
     if argument.choices and text not in argument.choices:
-        raise _usage_error(f"{label} takes {' or '.join(argument.choices)}, not {shown(text)}", path)
+        raise _usage_error(f"{label} takes {' or '.join(argument.choices)}, not {quoted(text)}", path)
     return text
 
 
@@ -280,11 +247,11 @@ def _is_required(argument: Argument) -> bool:
 def _missing_command(path: tuple[str, ...], commands: Iterable[Command]) -> ChatError:
     """Makes the error for a line that ends before its command does."""
     if not path:
-        return ChatError("USAGE", "no command given", next=_help_line(()))
+        return ChatError("USAGE", "no command given", next=help_line(()))
     depth = len(path)
     known = dict.fromkeys(row.path[depth] for row in commands if row.path[:depth] == path)
     message = f"{' '.join(path)} needs one of: {', '.join(known)}"
-    return ChatError(GROUP_CODES.get(path[0], "USAGE"), message, next=_help_line(path))
+    return ChatError(GROUP_CODES.get(path[0], "USAGE"), message, next=help_line(path))
 
 
 def _missing_arguments(command: Command, missing: Sequence[Argument]) -> ChatError:
@@ -296,9 +263,4 @@ def _missing_arguments(command: Command, missing: Sequence[Argument]) -> ChatErr
 
 def _usage_error(message: str, path: tuple[str, ...]) -> ChatError:
     """Makes an error in the use of a command, which that command's help answers."""
-    return ChatError("USAGE", message, next=_help_line(path))
-
-
-def _help_line(path: tuple[str, ...]) -> str:
-    """Returns the command that explains a command."""
-    return " ".join((PROGRAM, *path, "--help"))
+    return ChatError("USAGE", message, next=help_line(path))

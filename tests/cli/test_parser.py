@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from agent_chat import errors
 from agent_chat.cli.command import GLOBALS, HELP, VERSION, Argument, Command, Request
 from agent_chat.cli.commands import COMMANDS
-from agent_chat.cli.parser import near, parse, wants_json
+from agent_chat.cli.parser import parse, wants_json
+from agent_chat.cli.suggestions import near
 from agent_chat.errors import ChatError
 
 if TYPE_CHECKING:
