@@ -83,6 +83,6 @@ def test_a_place_outside_would_be_found(line: str) -> None:
     assert FOREIGN.search(line.replace("|", ""))
 
 
-@pytest.mark.parametrize("line", ["{tmp}/root/x", "<root>/channel/", "at work/", "my/works/tree", "shared locks"])
+@pytest.mark.parametrize("line", ["{tmp}/roots/x", "<root>/channel/", "at work/", "my/works/tree", "shared locks"])
 def test_other_places_are_none_of_its_business(line: str) -> None:
     assert not FOREIGN.search(line)
