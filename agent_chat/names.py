@@ -33,6 +33,15 @@ def normal_form(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def decomposed_form(text: str) -> str:
+    """Returns the NFD form of a text."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFD", text)
+
+
 def fold(name: str) -> str:
     """Returns the form by which two names are the same name: caseless and in NFC."""
     if name.isascii():
@@ -65,9 +74,14 @@ def fault_of_name(name: str) -> str | None:
         return f"it is longer than {MAX_NAME_BYTES} bytes"
     everyday = name.isascii() and name.isalnum()
     fault = None if everyday else _fault_of_characters(name)
-    if fault is None and fold(name).partition(".")[0] in _DEVICES:
+    if fault is None and is_device(name):
         return "Windows keeps that name for a device"
     return fault
+
+
+def is_device(name: str) -> bool:
+    """Tells whether Windows takes a file name for a device, whatever extension it has."""
+    return fold(name).partition(":")[0].partition(".")[0].rstrip(" ") in _DEVICES
 
 
 def _fault_of_characters(name: str) -> str | None:

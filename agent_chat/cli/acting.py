@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from agent_chat.cli.message_text import AUDIT_RUN, json_size, text_size
 from agent_chat.errors import ChatError
+from agent_chat.operations.leases import Actor
 from agent_chat.operations.participants import participant
 from agent_chat.operations.reading import Bounds
 from agent_chat.storage.channel import open_channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_chat.cli.command import Reply, Request
     from agent_chat.storage.channel import Channel
@@ -27,6 +28,37 @@ def agent_text(request: Request) -> str:
         option = next(a.label for a in request.command.arguments if a.name == "agent")
         raise ChatError("AGENT_MISSING", f"who acts? add {option} NAME or set AGENT_CHAT_NAME")
     return named
+
+
+def optional_agent(request: Request) -> str | None:
+    """Returns the acting agent as it was named, or None where it need not be named and was not."""
+    return request.optional_text("agent") or request.environment.get("AGENT_CHAT_NAME") or None
+
+
+def actor_of(request: Request) -> Actor:
+    """Returns who acts on a lease: the agent, its session, and the fence that it gives."""
+    fence = request.optional_integer("fence") if "fence" in request.values else None
+    return Actor(name=agent_text(request), session=_session_id(request), fence=fence)
+
+
+def _session_id(request: Request) -> str | None:
+    """Returns the id in AGENT_CHAT_TOKEN, `<id>.<secret>`, None where there is no token; never the secret."""
+    token = request.environment.get("AGENT_CHAT_TOKEN", "")
+    if not token:
+        return None
+    id, dot, secret = token.partition(".")
+    if not (dot and secret and 0 < len(id) <= 64 and id.isascii() and id.replace("-", "").replace("_", "").isalnum()):
+        raise ChatError("SESSION_TOKEN_INVALID", "AGENT_CHAT_TOKEN is no token: <id>.<secret>")
+    return id
+
+
+def channel_with_codes(request: Request, codes: Mapping[str, str]) -> Channel:
+    """Opens the channel that a request names; errors about it have the codes that its nouns are known by."""
+    try:
+        return channel_of(request)
+    except ChatError as error:
+        error.code = codes.get(error.code, error.code)
+        raise
 
 
 def channel_of(request: Request) -> Channel:

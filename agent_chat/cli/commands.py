@@ -6,58 +6,29 @@ its text. What several commands take alike is declared once, above the table.
 
 from __future__ import annotations
 
+from agent_chat.cli import lock_table, task_table
+from agent_chat.cli.arguments import (
+    AFTER,
+    AFTER_CURSOR,
+    AGENT,
+    CHANNEL,
+    LEVELS,
+    LIMIT,
+    MAX_BYTES,
+    PEEK,
+    ROLES,
+    SENDER,
+    SEQ,
+    SHELLS,
+    TOPIC,
+    WORK_TREE,
+)
 from agent_chat.cli.command import HELP, VERSION, Argument, Command
 
 CHANNELS = "agent_chat.cli.channel_commands"
 MESSAGES = "agent_chat.cli.message_commands"
 WAITING = "agent_chat.cli.waiting_commands"
 HEALTH = "agent_chat.cli.health_commands"
-
-LEVELS = ("PUBLIC", "INTERNAL", "CONFIDENTIAL", "RESTRICTED")
-ROLES = ("top-level", "subordinate", "human")
-SHELLS = ("bash", "zsh", "fish")
-
-CHANNEL = Argument(name="channel", help="the channel's name")
-SEQ = Argument(name="seq", help="the message: its number, or its file name")
-
-AGENT = Argument(
-    name="agent",
-    spellings=("--as", "--from", "--owner", "--actor"),
-    metavar="AGENT",
-    help="who acts (else $AGENT_CHAT_NAME)",
-)
-SENDER = AGENT.replace(spellings=("--from", "--as", "--owner", "--actor"))
-
-LIMIT = Argument(
-    name="limit",
-    spellings=("--limit",),
-    metavar="N",
-    kind="integer",
-    minimum=1,
-    maximum=1000,
-    default=50,
-    help="at most so many messages",
-)
-MAX_BYTES = Argument(
-    name="max_bytes",
-    spellings=("--max-bytes",),
-    metavar="N",
-    kind="integer",
-    minimum=1,
-    default=24000,
-    help="at most so much text; a larger single message comes alone",
-)
-AFTER = Argument(
-    name="after",
-    spellings=("--after",),
-    metavar="SEQ",
-    kind="integer",
-    minimum=0,
-    help="only messages after this number",
-)
-AFTER_CURSOR = AFTER.replace(help="from after this number instead of the cursor, which stays")
-PEEK = Argument(name="peek", spellings=("--peek",), flag=True, help="leave the cursor where it is")
-TOPIC = Argument(name="topic", spellings=("--topic",), metavar="TOPIC", help="only this topic")
 
 INIT = Command(
     path=("init",),
@@ -72,6 +43,7 @@ INIT = Command(
         Argument(name="topic", spellings=("--topic",), metavar="TEXT", help="what it is about"),
         Argument(name="owner", spellings=("--owner",), metavar="NAME", help="whose channel it is"),
         Argument(name="level", spellings=("--level",), metavar="LEVEL", choices=LEVELS, help="its level"),
+        WORK_TREE.replace(help="the work tree whose paths are locked here"),
     ),
 )
 
@@ -170,6 +142,19 @@ WAIT = Command(
             metavar="SEQ",
             help="end only on a reply to this message: number or file name",
         ),
+        Argument(
+            name="task",
+            spellings=("--task",),
+            metavar="ID",
+            help="end when this task is done, cancelled or ready; prints the task, no messages",
+        ),
+        Argument(
+            name="path",
+            spellings=("--path",),
+            metavar="PATH",
+            help="end when no lock of another holds this path; prints no messages",
+        ),
+        WORK_TREE,
         LIMIT,
         MAX_BYTES,
     ),
@@ -276,6 +261,8 @@ COMMANDS: tuple[Command, ...] = (
         mutates=True,
         arguments=(CHANNEL, Argument(name="marker", help="such as task-12.md"), AGENT),
     ),
+    *task_table.ROWS,
+    *lock_table.ROWS,
     Command(
         path=("doctor",),
         summary="Checks a channel, or all, and names each finding with its remedy.",

@@ -15,6 +15,7 @@ from agent_chat.storage import layout, publication
 from agent_chat.storage.cursor_store import CursorStore
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder
+from agent_chat.storage.journal import journal_error
 from agent_chat.storage.message_store import MessageStore
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from agent_chat.records.channel_meta import ChannelMeta
     from agent_chat.records.message import Message
+    from agent_chat.storage.journal import Journal
     from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.workspace import Workspace
 
@@ -94,38 +96,88 @@ class Channel:
         next_call = None if call is None else self.workspace.call(call)
         return ChatError(code, message, next=next_call, near=near, where=self.where(), **details)
 
-    def mutation(self) -> Mutation:
-        """Returns the context in which the channel may be changed, by one process at a time."""
-        return Mutation(self)
+    def mutation(self, *journals: Journal, pending: bool = False, actor: str = "") -> Mutation:
+        """Returns the context in which the channel may be changed, by one process at a time.
+
+        It refuses to begin while an entry of one of the journals is pending, unless `pending` says that it may be; the
+        codes of its errors are those of the first journal. `actor` is who would run the recovery.
+        """
+        return Mutation(self, journals, pending=pending, actor=actor)
 
 
 class Mutation:
     """The right to change a channel, held while its kernel lock is held."""
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-        self._files = channel.workspace.files
+    def __init__(self, channel: Channel, journals: tuple[Journal, ...], *, pending: bool, actor: str) -> None:
+        self.channel = channel
+        self.files = channel.workspace.files
         self._layout = channel.layout
-        self._lock = FileLock(self._files, self._layout.lock, channel.workspace.clock)
+        self._journals = journals
+        self._pending = pending
+        self._actor = actor
+        self._withdrawn: list[int] = []
+        self._highest = 0
+        self._lock = FileLock(self.files, self._layout.lock, channel.workspace.clock)
 
     def __enter__(self) -> Mutation:
+        channel = self.channel
         if not self._lock.acquire(LOCK_SECONDS):
             raise ChatError(
-                "CHANNEL_BUSY",
-                f"{self._channel.name} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s",
-                where=self._channel.where(),
+                self._journals[0].busy if self._journals else "CHANNEL_BUSY",
+                f"{channel.name} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s",
+                where=channel.where(),
             )
+        try:
+            for journal in () if self._pending else self._journals:
+                for place in (journal.entry, journal.foreign):
+                    if publication.exists(self.files, self._layout.record(place)):
+                        raise self._refused(journal, place)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._lock.release()
+        if self._journals and isinstance(error, OSError):
+            raise journal_error(self.channel, self._journals[0], error) from error
+
+    def _refused(self, journal: Journal, place: str) -> ChatError:
+        """Returns the refusal to begin while an entry is pending."""
+        actor = f" --as {self._actor}" if self._actor else ""
+        return self.channel.refusal(
+            journal.pending,
+            f"an interrupted change is pending in {self.channel.name}/{place}",
+            call=f"{journal.recovery} {self.channel.name}{actor}",
+        )
+
+    @property
+    def holds_lock(self) -> bool:
+        """Whether the lock is still held: after a deletion of its file another process may hold the new one."""
+        return self._lock.is_on_disk()
 
     def numbers(self) -> Numbers:
         """Lists the channel; under the lock one listing is enough."""
         assert self._lock.held
-        return self._channel.messages.numbers()
+        return self.channel.messages.numbers()
+
+    def next_seq(self, numbers: Numbers | None = None) -> int:
+        """Returns the next free number; `numbers` are those that were listed under this lock."""
+        assert self._lock.held
+        if numbers is None:
+            numbers = self.numbers()
+        plausible = numbers.highest + CURSOR_LEAD
+        cursors = [cursor.seq for cursor in self.channel.cursors.every().values() if cursor and cursor.seq <= plausible]
+        self._highest = numbers.highest
+        self._withdrawn = publication.taken_back(self.files.list_if_there(self._layout.cache))
+        seq = max(numbers.highest_trace(), *cursors, *self._withdrawn, 0) + 1
+        if seq > names.MAX_SEQ:
+            raise self.channel.refusal(
+                "CHANNEL_DAMAGED", f"{self.channel.name} has no numbers left: the highest trace is {seq - 1}"
+            )
+        return seq
 
     def publish(self, draft: Message, numbers: Numbers | None = None) -> tuple[int, str]:
         """Gives a draft the next number and makes it durable and visible; returns its number and file name.
@@ -133,75 +185,71 @@ class Mutation:
         `numbers` are those that were listed under this lock. On an error nothing was published, but for
         MESSAGE_PUBLICATION_UNKNOWN, which says that this cannot be told.
         """
-        assert self._lock.held
-        if numbers is None:
-            numbers = self.numbers()
-        plausible = numbers.highest + CURSOR_LEAD
-        cursors = [
-            cursor.seq for cursor in self._channel.cursors.every().values() if cursor and cursor.seq <= plausible
-        ]
-        withdrawn = publication.taken_back(self._files.list_if_there(self._layout.cache))
-        seq = max(numbers.highest_trace(), *cursors, *withdrawn, 0) + 1
-        if seq > names.MAX_SEQ:
-            raise self._channel.refusal(
-                "CHANNEL_DAMAGED", f"{self._channel.name} has no numbers left: the highest trace is {seq - 1}"
-            )
-        for number in withdrawn:
-            if number <= numbers.highest:
-                # A later message is visible by now: that is trace enough.
-                self._files.remove(self._layout.taken_back(number))
-        message = draft.replace(seq=seq)
-        file_name = names.message_file_name(seq, message.sender, message.title)
-        temporary = self._write_temporary(message_record.render(message))
+        message = draft.replace(seq=self.next_seq(numbers))
+        file_name = names.message_file_name(message.seq, message.sender, message.title)
         try:
-            publication.name_new(
-                self._files,
-                temporary,
-                self._layout.file(file_name),
-                aside=self._layout.taken_back(seq),
-                holds_lock=self._lock.is_on_disk,
-            )
+            self.publish_as(file_name, message.seq, message_record.render(message))
         except publication.LockLostError:
-            raise self._channel.refusal(
+            raise self.channel.refusal(
                 "CHANNEL_BUSY", f"{self._layout.lock} was deleted while it was held; nothing was posted"
             ) from None
         except publication.NotTakenBackError as error:
-            channel = self._channel
+            channel = self.channel
             raise ChatError(
                 "MESSAGE_PUBLICATION_UNKNOWN",
                 f"publishing {file_name} failed and could not be taken back: {error.strerror}",
-                next=channel.workspace.call(f"show {channel.name} {seq}"),
-                seq=seq,
+                next=channel.workspace.call(f"show {channel.name} {message.seq}"),
+                seq=message.seq,
                 where=channel.where(),
             ) from error
-        return seq, file_name
+        return message.seq, file_name
+
+    def publish_as(self, file_name: str, seq: int, data: bytes) -> None:
+        """Makes a message durable and visible under the number that `next_seq` gave.
+
+        Fails with OSError, after which nothing of it is left: but for NotTakenBackError, which says that this cannot be
+        told; LockLostError says that the lock is no longer held.
+        """
+        assert self._lock.held
+        for number in self._withdrawn:
+            if number <= self._highest:
+                # A later message is visible by now: that is trace enough.
+                self.files.remove(self._layout.taken_back(number))
+        temporary = self.write_temporary(data)
+        publication.name_new(
+            self.files,
+            temporary,
+            self._layout.file(file_name),
+            aside=self._layout.taken_back(seq),
+            holds_lock=self._lock.is_on_disk,
+        )
 
     def replace_meta(self, meta: ChannelMeta) -> None:
         """Replaces the channel's record, durably."""
         assert self._lock.held
-        publication.replace(self._files, self._write_temporary(channel_meta.render(meta)), self._layout.meta)
-        self._files.sync_folder(self._layout.folder)
+        publication.replace(self.files, self.write_temporary(channel_meta.render(meta)), self._layout.meta)
+        self.files.sync_folder(self._layout.folder)
 
     def rename(self, name: str, new_name: str) -> None:
         """Renames a file of the channel to a name that nothing has, durably."""
         assert self._lock.held
-        if publication.exists(self._files, self._layout.file(new_name)):
+        if publication.exists(self.files, self._layout.file(new_name)):
             raise FileExistsError(f"{new_name} exists already")
-        self._files.replace(self._layout.file(name), self._layout.file(new_name))
-        self._files.sync_folder(self._layout.folder)
+        self.files.replace(self._layout.file(name), self._layout.file(new_name))
+        self.files.sync_folder(self._layout.folder)
 
     def remove(self, name: str) -> None:
         """Removes a file of the channel, durably."""
         assert self._lock.held
-        self._files.remove(self._layout.file(name))
-        self._files.sync_folder(self._layout.folder)
+        self.files.remove(self._layout.file(name))
+        self.files.sync_folder(self._layout.folder)
 
-    def _write_temporary(self, data: bytes) -> str:
+    def write_temporary(self, data: bytes) -> str:
         """Writes a temporary, after removing what writers that died left behind."""
         assert self._lock.held
-        workspace = self._channel.workspace
+        workspace = self.channel.workspace
         for leftover in publication.stale_temporaries(workspace, self._layout):
-            self._files.remove(leftover)
+            self.files.remove(leftover)
         return publication.write_temporary(workspace, self._layout, data)
 
 

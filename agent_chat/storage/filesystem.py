@@ -32,7 +32,7 @@ if sys.platform == "darwin":
 
 # The primitives that a recording or failing file system overrides: reading ones, then writing ones.
 READING = ("list_folder", "read_file", "status", "read_named")
-WRITING = ("make_folder", "write_new", "link", "replace", "remove", "sync_folder", "open_lock")
+WRITING = ("make_folder", "write_new", "append", "link", "replace", "remove", "sync_folder", "open_lock")
 
 _SHARING_ERRORS = (5, 32, 33)  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION of Windows
 _REPLACE_RETRY_SECONDS = 2.0
@@ -87,6 +87,18 @@ def is_path(text: str) -> bool:
         return bool(text) and b"\0" not in text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return False
+
+
+def boot_id() -> str:
+    """Returns what tells this boot of the machine from others (Linux: random(4), boot_id), "" where there is none."""
+    try:
+        descriptor = os.open("/proc/sys/kernel/random/boot_id", os.O_RDONLY | _FLAGS)
+    except OSError:
+        return ""
+    try:
+        return os.read(descriptor, 64).decode("ascii", "replace").strip()
+    finally:
+        os.close(descriptor)
 
 
 def absolute(path: str) -> str:
@@ -240,6 +252,19 @@ class FileSystem:
         except OSError:
             os.unlink(native)
             raise
+
+    def append(self, path: str, data: bytes) -> None:
+        """Adds bytes to the end of an ordinary file and syncs it; after a failure some of them may be there."""
+        descriptor = os.open(self._checked(path), os.O_WRONLY | os.O_APPEND | _OPEN_LOCK)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise NotOrdinaryError(errno.EINVAL, "no ordinary file", path)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            _sync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def link(self, source: str, target: str) -> None:
         """Gives a file a second name, never replacing; `LinksUnsupportedError` where there are no links."""

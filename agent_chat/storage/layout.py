@@ -16,6 +16,8 @@ WAITING_END = ".waiting"
 CURSORS = ".cursors"
 TEMPORARY_PREFIX = "tmp-"
 TAKEN_BACK_PREFIX = "taken-back-"
+AUDIT_FOLDER = "audit"
+PENDING = ".pending.md"
 IGNORE_FILE = ".gitignore"
 # What a root under git does not track: what belongs to one machine, or is not yet decided.
 IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", "_sessions/")
@@ -43,6 +45,10 @@ class ChannelLayout:
     def file(self, name: str) -> str:
         """Returns the path of a message or marker file."""
         return join(self.folder, name)
+
+    def record(self, place: str) -> str:
+        """Returns the path of a record or journal entry, whose place below the channel is written with slashes."""
+        return join(self.folder, place.replace("/", SEPARATOR))
 
     def temporary(self, token: str) -> str:
         """Returns the path of a temporary file; in the cache, so that the channel folder's times stay as they are."""

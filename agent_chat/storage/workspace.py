@@ -9,12 +9,15 @@ import os
 import time
 
 from agent_chat.errors import ChatError
+from agent_chat.records.lease import Moment
 from agent_chat.storage import filesystem
 from agent_chat.timestamps import format_utc
 
 
 class Clock:
     """The system's clocks."""
+
+    _boot_id: str | None = None
 
     def now(self) -> float:
         """Returns the wall time in POSIX seconds."""
@@ -23,6 +26,15 @@ class Clock:
     def timestamp(self) -> str:
         """Returns the wall time as ISO 8601 in UTC, whole seconds."""
         return format_utc(self.now())
+
+    def moment(self) -> Moment:
+        """Returns the instant by wall clock and boot clock, by which leases are judged."""
+        if self._boot_id is None:
+            self._boot_id = filesystem.boot_id()
+        # CLOCK_BOOTTIME goes on while the machine sleeps (clock_gettime(2), Linux); where there is no boot id, wall
+        # time decides, and this clock is not looked at.
+        boot = time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+        return Moment(wall=self.now(), boot_id=self._boot_id, boot=boot)
 
     def monotonic(self) -> float:
         """Returns seconds of a clock that never goes back."""

@@ -12,7 +12,15 @@ DISK_MODULES = (
     "agent_chat.storage.filesystem",
     "agent_chat.storage.file_lock",
     "agent_chat.storage.watch",
+    "agent_chat.storage.real_place",
 )
+# Looks at the disk anywhere, outside the chat root too, and so may do nothing but look: module -> what it may use.
+READING_MODULES = {
+    "agent_chat.storage.real_place": tuple(
+        "fcntl.ioctl os.close os.listdir os.lstat os.open os.pathconf os.path.samestat os.readlink os.stat_result"
+        " os.O_CLOEXEC os.O_DIRECTORY os.O_NONBLOCK os.O_RDONLY".split()
+    ),
+}
 CLOCK_MODULE = "agent_chat.storage.workspace"
 OUTPUT_MODULE = "agent_chat.cli.output"
 START_MODULE = "agent_chat.__main__"  # tells an interpreter that is too old so, before anything else can be imported
@@ -77,8 +85,30 @@ def disk(module: str, source: str) -> list[Finding]:
             for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.Attribute) and node.attr in PATHLIB_DISK
         ]
-    where = "only storage/filesystem.py, file_lock.py and watch.py touch the disk"
+    where = "only storage/filesystem.py, file_lock.py, watch.py and real_place.py touch the disk"
     return [Finding(module, line, f"uses {name}; {where}") for line, name in sorted(set(found))]
+
+
+def reading(module: str, source: str) -> list[Finding]:
+    """Who looks at the disk outside the chat root only looks: it has nothing to write with."""
+    if module not in READING_MODULES:
+        return []
+    allowed = PURE_OS + READING_MODULES[module]
+    found = [name for name in _imported(module, source) if name[1].split(".")[0] in {*DISK_LIBRARIES, "pathlib"}]
+    found = [name for name in found if name[1] != "fcntl"]
+    for line, name in uses_of(module, source):
+        plain = re.sub(r"^(posixpath|ntpath)\b", "os.path", name.replace("()", ""))
+        of_system = plain.split(".")[0] in ("os", "fcntl") and plain != "os.path"
+        if plain in OPENERS or (of_system and not any(within(plain, each) for each in allowed)):
+            found.append((line, name))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).split(".")[-1]
+            if called == "open" and any(isinstance(each, ast.Constant) for each in ast.walk(node)):
+                found.append((node.lineno, "a number or mode that may open for writing"))
+            elif called == "ioctl" and [ast.unparse(each) for each in node.args[1:2]] != ["_GET_FLAGS"]:
+                found.append((node.lineno, "another control than FS_IOC_GETFLAGS"))
+    return [Finding(module, line, f"uses {name}; it may only look at the disk") for line, name in sorted(set(found))]
 
 
 def environment(module: str, source: str) -> list[Finding]:

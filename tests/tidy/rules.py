@@ -19,6 +19,7 @@ PACKAGE_RULES: tuple[Rule, ...] = (
     import_rules.standard_library_only,
     import_rules.chat_is_no_module,
     effect_rules.disk,
+    effect_rules.reading,
     effect_rules.environment,
     effect_rules.printing,
     effect_rules.clock_and_ids,

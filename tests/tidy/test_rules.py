@@ -13,6 +13,7 @@ from tests.tidy.rules import RULES
 RECORD, STORE, SEAM = "agent_chat.records.claim", "agent_chat.storage.channel", "agent_chat.storage.filesystem"
 LOCK, WORKSPACE, NOUN = "agent_chat.storage.file_lock", "agent_chat.storage.workspace", "agent_chat.operations.tasks"
 MAIN, OUTPUT, HANDLER = "agent_chat.cli.main", "agent_chat.cli.output", "agent_chat.cli.task_commands"
+PLACE = "agent_chat.storage.real_place"
 INIT, START, NAMES = "agent_chat.__init__", "agent_chat.__main__", "agent_chat.names"
 
 CHECKING = "if TYPE_CHECKING:\n    "
@@ -53,6 +54,25 @@ BAD = [
     ("disk", HANDLER, "def f():\n    import shutil"),
     ("disk", HANDLER, "import os\nos.write(1, b'')"),
     ("disk", HANDLER, "def f():\n    from pathlib import Path\n    return Path(a).read_text()"),
+    ("reading", PLACE, "import os\nos.open(a, os.O_WRONLY)"),
+    ("reading", PLACE, "import os\nos.open(a, os.O_RDONLY | os.O_CREAT)"),
+    ("reading", PLACE, "import os\nos.open(a, 1)"),
+    ("reading", PLACE, "from os import open\nopen(a, b | 64)"),
+    ("reading", PLACE, "import os\ngetattr(os, 'unlink')(a)"),
+    ("reading", PLACE, "from os import mkdir as look"),
+    ("reading", PLACE, "open(a)"),
+    ("reading", PLACE, "import io\nio.open(a, 'w')"),
+    ("reading", PLACE, "import shutil"),
+    ("reading", PLACE, "from pathlib import Path"),
+    ("reading", PLACE, "import fcntl\nfcntl.flock(a, b)"),
+    ("reading", PLACE, "import fcntl\nfcntl.ioctl(a, _SET_FLAGS, b)"),
+    *[
+        ("reading", PLACE, f"import os\nos.{name}(a)")
+        for name in (
+            "mkdir makedirs rename replace unlink remove rmdir link symlink chmod chown utime truncate ftruncate write"
+            " mkfifo mknod setxattr removexattr copy_file_range sendfile posix_fallocate"
+        ).split()
+    ],
     ("environment", NOUN, "import sys\nsys.argv"),
     ("environment", STORE, "from sys import stderr"),
     ("environment", SEAM, "import os\nos.environ['HOME']"),
@@ -118,6 +138,9 @@ GOOD = [
     ("disk", WORKSPACE, "import os\nos.urandom(8)"),
     ("disk", HANDLER, "import os\nos.path.abspath(os.environ['X'])"),
     ("disk", HANDLER, "from pathlib import PurePath\nPurePath(a).name"),
+    ("reading", PLACE, "import os, fcntl\nos.lstat(a)\nos.open(a, os.O_RDONLY)\nfcntl.ioctl(a, _GET_FLAGS, b)"),
+    ("reading", PLACE, "from os import path\npath.join(a, os.sep)"),
+    ("reading", SEAM, "import os\nos.unlink(a)"),
     ("environment", MAIN, "import os, sys\nsys.exit(os.environ['X'])"),
     ("environment", NOUN, "import sys\nsys.platform\nplan.argv\ninput = 1"),
     ("printing", OUTPUT, "print('x')"),

@@ -1,0 +1,176 @@
+"""The commands on tasks: create, list, ready, show and update."""
+
+from __future__ import annotations
+
+from agent_chat.cli.acting import agent_text, channel_with_codes
+from agent_chat.cli.command import Reply
+from agent_chat.cli.output import safe_line
+from agent_chat.operations import tasks
+from agent_chat.operations.leases import time_left
+from agent_chat.operations.tasks import TaskChanges, TaskView, waits_text
+from agent_chat.records import claim as claim_record
+from agent_chat.records import task as task_record
+from agent_chat.timestamps import format_utc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.cli.command import Request
+    from agent_chat.operations.tasks import Changed
+    from agent_chat.records.lease import Moment
+    from agent_chat.storage.channel import Channel
+
+CODES = {"CHANNEL_INVALID": "TASK_INVALID_CHANNEL", "CHANNEL_NOT_FOUND": "TASK_CHANNEL_NOT_FOUND"}
+
+
+def task_channel(request: Request) -> Channel:
+    """Opens the channel of a command on tasks."""
+    return channel_with_codes(request, CODES)
+
+
+def changed_reply(channel: Channel, changed: Changed, line: str, *, claim: bool = False) -> Reply:
+    """Returns the reply to a change: the record after it, the claim where it is asked for, and the message's number."""
+    data: dict[str, object] = {**channel.where(), "task": task_record.to_json(changed.task)}
+    if claim and changed.claim is not None:
+        data["claim"] = claim_record.to_json(changed.claim)
+    data["seq"] = changed.seq
+    said = f"{line} (#{changed.seq})" if changed.seq is not None else line
+    return Reply(data=data, text=said, summary=said if changed.seq is not None else "")
+
+
+def create(request: Request) -> Reply:
+    """Makes a task."""
+    channel = task_channel(request)
+    changed = tasks.create(channel, agent_text(request), request.text("task"), _changes(request))
+    return changed_reply(channel, changed, f"created {changed.task.id}")
+
+
+def update(request: Request) -> Reply:
+    """Changes fields of a task."""
+    channel = task_channel(request)
+    clear = tuple(field for field in ("owner", "branch") if request.flag(f"clear_{field}"))
+    changes = _changes(request).replace(status=request.optional_text("status"), clear=clear)
+    changed = tasks.update(channel, agent_text(request), request.text("task"), changes)
+    line = f"updated {changed.task.id}" if changed.seq is not None else f"{changed.task.id} is so already"
+    return changed_reply(channel, changed, line)
+
+
+def _changes(request: Request) -> TaskChanges:
+    """Returns the fields that a request sets."""
+    return TaskChanges(
+        title=request.optional_text("title"),
+        owner=request.optional_text("owner"),
+        depends_on=_list(request, "depends_on"),
+        files_hint=_list(request, "files_hint"),
+        acceptance=_list(request, "acceptance"),
+        branch=request.optional_text("branch"),
+    )
+
+
+def _list(request: Request, name: str) -> tuple[str, ...] | None:
+    """Returns the items of a list option, None where it was not given; `--depends-on ""` is an empty list.
+
+    An acceptance criterion is prose: only a comma with no space after it separates two.
+    """
+    if name not in request.given:
+        return None
+    items: list[str] = []
+    for text in request.texts(name):
+        parts = text.split(",")
+        if name == "acceptance":
+            joined: list[str] = []
+            for part in parts:
+                if joined and (part[:1].isspace() or not part):
+                    joined[-1] += "," + part
+                else:
+                    joined.append(part)
+            parts = joined
+        items += [part.strip() for part in parts if part.strip()]
+    return tuple(items)
+
+
+def list_all(request: Request) -> Reply:
+    """Lists all tasks."""
+    return _listed(request, only_ready=False)
+
+
+def ready(request: Request) -> Reply:
+    """Lists the tasks that can be claimed now."""
+    return _listed(request, only_ready=True)
+
+
+def _listed(request: Request, *, only_ready: bool) -> Reply:
+    channel = task_channel(request)
+    now = channel.workspace.clock.moment()
+    views, warnings = tasks.every(channel, now)
+    if only_ready:
+        views = [view for view in views if view.ready]
+    return Reply(
+        data={**channel.where(), "tasks": [_fields(view) for view in views]},
+        text=lambda: (
+            "\n".join(_line(view, now) for view in views) or ("nothing is ready" if only_ready else "no tasks")
+        ),
+        warnings=warnings,
+    )
+
+
+def _readiness(view: TaskView) -> dict[str, object]:
+    return {
+        "ready": view.ready,
+        "waiting_for": [{"id": each.id, "status": each.status} for each in view.waiting_for],
+        **({"pending": True} if view.pending else {}),
+    }
+
+
+def _fields(view: TaskView) -> dict[str, object]:
+    return {**task_record.to_json(view.task), **_readiness(view)}
+
+
+def _line(view: TaskView, now: Moment) -> str:
+    task = view.task
+    parts = [f"{task.id} {task.status}"]
+    if task.owner:
+        parts.append(task.owner)
+    if view.claim is not None:
+        parts.append(time_left(view.claim.lease, now))
+    if view.ready:
+        parts.append("ready")
+    if view.pending:
+        parts.append("held by a pending change")
+    line = f"{', '.join(parts)}: {safe_line(task.title)}"
+    if view.waiting_for and task.status not in task_record.FINAL:
+        line += f" | waits for {waits_text(view.waiting_for)}"
+    return line
+
+
+def show(request: Request) -> Reply:
+    """Shows one task."""
+    channel = task_channel(request)
+    now = channel.workspace.clock.moment()
+    view, warnings = tasks.show(channel, request.text("task"), now)
+    return Reply(data={**channel.where(), **shown_fields(view)}, text=lambda: shown_text(view, now), warnings=warnings)
+
+
+def shown_fields(view: TaskView) -> dict[str, object]:
+    """Returns the JSON form of one task with its claim."""
+    claim = claim_record.to_json(view.claim) if view.claim is not None else None
+    return {"task": task_record.to_json(view.task), **_readiness(view), "claim": claim}
+
+
+def shown_text(view: TaskView, now: Moment) -> str:
+    """Returns the text form of one task: a line, then the fields that apply."""
+    task = view.task
+    lines = [_line(view, now)]
+    fields = (
+        ("depends on", ", ".join(task.depends_on)),
+        ("files", ", ".join(task.files_hint)),
+        ("branch", task.branch or ""),
+        ("created by", f"{task.created_by}, changed {format_utc(task.updated_at)}"),
+    )
+    lines += [f"{name}: {safe_line(text)}" for name, text in fields if text]
+    lines += [f"acceptance: {safe_line(text)}" for text in task.acceptance]
+    claim = view.claim
+    if claim is not None:
+        lines.append(f"claim: {claim.owner} since {format_utc(claim.claimed_at)}, fence {claim.fence}")
+        if claim.recovery_reason:
+            lines.append(f"recovered from {claim.previous_owner}: {safe_line(claim.recovery_reason)}")
+    return "\n".join(lines)

@@ -1,0 +1,124 @@
+"""Reading records without a lock: what is pending is shown as its recovery will decide.
+
+A reader looks for a pending entry before and after each file that it reads; if that changed meanwhile, it reads again.
+So each record is shown as it was before a change or after it, never as a change that is undone later.
+"""
+
+from __future__ import annotations
+
+from agent_chat.records import journal_entry
+from agent_chat.storage import recovery
+from agent_chat.storage.journal import journal_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.storage.channel import Channel
+    from agent_chat.storage.journal import Journal
+    from agent_chat.storage.recovery import Opened
+
+    Mark = tuple[str, int, int, int]
+
+
+class RecordStore:
+    """The records of one journal; with `locked` its user holds the channel's lock and knows that nothing is pending.
+
+    Its methods fail with ChatError, by the codes of the journal.
+    """
+
+    def __init__(self, channel: Channel, journal: Journal, *, locked: bool = False) -> None:
+        self.channel = channel
+        self.journal = journal
+        self._locked = locked
+        self._looked = locked
+        self._mark: Mark | None = None
+        self._pending: Opened | None = None
+        self._decision = ""
+
+    def read(self, place: str) -> bytes | None:
+        """Returns the bytes of a record by its place below the channel, None where there is none."""
+        try:
+            while True:
+                self._require_look()
+                data = recovery.read(self.channel, place)
+                if self._locked or not self._has_changed():
+                    return self._decided().get(place, data)
+        except OSError as error:
+            raise journal_error(self.channel, self.journal, error) from error
+
+    def names(self, folder: str) -> list[str]:
+        """Returns the names of the records in a folder, in order."""
+        try:
+            while True:
+                self._require_look()
+                found = self.channel.workspace.files.list_if_there(self.channel.layout.record(folder))
+                if self._locked or not self._has_changed():
+                    break
+        except OSError as error:
+            raise journal_error(self.channel, self.journal, error) from error
+        names = {name for name in found if name.endswith(".json") and not name.startswith(".")}
+        for place, data in self._decided().items():
+            above, _, name = place.rpartition("/")
+            if above == folder:
+                names.discard(name)
+                names.update(() if data is None else (name,))
+        return sorted(names)
+
+    def held(self) -> set[str]:
+        """Returns the places of the records that something pending is about."""
+        self._require_look()
+        entry = self._pending.entry if self._pending is not None else None
+        return {change.path for change in entry.changes} if entry is not None else set()
+
+    def pending(self) -> list[tuple[bytes | None, bytes | None]]:
+        """Returns the bytes before and after of each record that something pending is about."""
+        self._require_look()
+        entry = self._pending.entry if self._pending is not None else None
+        return [(change.before, change.after) for change in entry.changes] if entry is not None else []
+
+    def warnings(self) -> tuple[str, ...]:
+        """Returns what a reader is told: that something is pending, what will become of it, and the way out."""
+        self._require_look()
+        if self._pending is None:
+            return ()
+        entry = self._pending.entry
+        what = (
+            f"{entry.operation} of {entry.target} by {entry.actor or '?'}" if entry is not None else "a damaged entry"
+        )
+        will = {
+            journal_entry.UNDO: "shown is the state before it, to which recovery returns",
+            journal_entry.FINISH: "shown is the state after it, which recovery finishes",
+        }.get(self._decision, "shown are the files as they are; recovery needs a person")
+        call = self.channel.workspace.call(f"{self.journal.recovery} {self.channel.name} --as NAME")
+        return (f"{what} is pending (under way, or interrupted); {will}: {call}",)
+
+    def mark(self) -> Mark | None:
+        """Returns what tells one pending entry, and one phase of it, from another; None when nothing is pending."""
+        files, places = self.channel.workspace.files, self.channel.layout
+        for place in (self.journal.entry, self.journal.foreign):
+            try:
+                status = files.status(places.record(place))
+            except FileNotFoundError:
+                continue
+            return place, status.st_ino, status.st_size, status.st_mtime_ns
+        return None
+
+    def _require_look(self) -> None:
+        if not self._looked:
+            self._looked = True
+            self._mark = self.mark()
+            self._pending = recovery.opened(self.channel, self.journal) if self._mark is not None else None
+            entry = self._pending.entry if self._pending is not None else None
+            self._decision = recovery.decision(self.channel, entry) if entry is not None else ""
+
+    def _has_changed(self) -> bool:
+        """Tells whether what is pending is no longer what it was; then all is looked at once more."""
+        self._looked = self.mark() == self._mark
+        return not self._looked
+
+    def _decided(self) -> dict[str, bytes | None]:
+        """Returns the bytes of the records in a pending entry as they will be."""
+        entry = self._pending.entry if self._pending is not None else None
+        if entry is None or self._decision == journal_entry.REFUSE:
+            return {}
+        undo = self._decision == journal_entry.UNDO
+        return {change.path: change.before if undo else change.after for change in entry.changes}

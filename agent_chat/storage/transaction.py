@@ -1,0 +1,153 @@
+"""The one transaction: a planned change of records is prepared, applied, published and filed, or undone.
+
+The entry is written and its folder synced before any record is touched; the records are synced before `applied` is; the
+audit message is published under the same lock; then the entry is filed. Whatever stops it in between, `recovery` makes
+of it the old state or the new one.
+"""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.records import journal_entry
+from agent_chat.records import message as message_record
+from agent_chat.records.journal_entry import Change, Entry
+from agent_chat.records.value import Value
+from agent_chat.storage import publication, recovery
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.records.message import Message
+    from agent_chat.storage.channel import Mutation
+    from agent_chat.storage.journal import Journal
+
+
+class Plan(Value):
+    """What a command decided: who does what to what, the files before and after, and the audit message.
+
+    `message` has its number, and the transaction's id. `audit_failed` is the code when it cannot be published.
+    """
+
+    operation: str
+    actor: str
+    target: str
+    changes: tuple[Change, ...]
+    message: Message
+    audit_failed: str
+
+
+class _Progress:
+    """How far a commit came."""
+
+    def __init__(self) -> None:
+        self.phase = ""
+
+
+def commit(mutation: Mutation, journal: Journal, plan: Plan) -> None:
+    """Carries out a plan, durably, or undoes it.
+
+    Fails with the journal's io_error or the plan's `audit_failed` when nothing was changed, with `cleanup_failed` when
+    it is made and announced and its entry still open, with `rollback_failed` or `pending` when a recovery has to decide.
+    """
+    entry = _entry(plan)
+    assert all(journal.may_change(change.path) for change in entry.changes)
+    progress = _Progress()
+    try:
+        _carry_out(mutation, journal, entry, plan, progress)
+    except BaseException as error:
+        if not _settled(mutation, journal, plan, progress, error):
+            raise
+
+
+def _entry(plan: Plan) -> Entry:
+    """Makes the entry of a plan; every name that will be built is checked here, before anything is written."""
+    message = plan.message
+    assert message.transaction
+    assert message.seq
+    entry = Entry(
+        id=message.transaction,
+        operation=plan.operation,
+        actor=plan.actor,
+        target=plan.target,
+        created=message.created,
+        changes=tuple(change for change in plan.changes if change.before != change.after),
+        message_file=names.message_file_name(message.seq, message.sender, message.title),
+        message=message_record.render(message),
+    )
+    built = [recovery.history_name(entry, unique=True), entry.message_file]
+    built += [change.path.rpartition("/")[2] for change in entry.changes]
+    for name in built:
+        if len(name.encode("utf-8")) > names.MAX_FILE_NAME_BYTES:
+            raise ChatError(
+                "TASK_INVALID_ARGUMENT", f"the file name {names.quoted(name)} would be longer than its limit"
+            )
+    return entry
+
+
+def _carry_out(mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, progress: _Progress) -> None:
+    files, places = mutation.files, mutation.channel.layout
+    _make_folders(mutation, journal, entry)
+    temporary = mutation.write_temporary(journal_entry.render(entry))
+    publication.name_new(files, temporary, places.record(journal.entry))
+    progress.phase = journal_entry.PREPARED
+    for change in entry.changes:
+        recovery.write(mutation, change.path, change.after)
+    for folder in entry.folders:
+        files.sync_folder(places.record(folder))
+    files.append(places.record(journal.entry), journal_entry.phase_line(journal_entry.APPLIED))
+    progress.phase = journal_entry.APPLIED
+    mutation.publish_as(entry.message_file, plan.message.seq, entry.message)
+    progress.phase = journal_entry.PUBLISHED
+    files.append(places.record(journal.entry), journal_entry.phase_line(journal_entry.PUBLISHED))
+    recovery.file(mutation, journal, entry)
+
+
+def _make_folders(mutation: Mutation, journal: Journal, entry: Entry) -> None:
+    """Makes the folders that are missing, durably: what is put in them must not be lost with them."""
+    places = mutation.channel.layout
+    for folder in dict.fromkeys((journal.name, journal.audit, *entry.folders)):
+        if not publication.exists(mutation.files, places.record(folder)):
+            mutation.files.make_folder(places.record(folder))
+            above = folder.rpartition("/")[0]
+            mutation.files.sync_folder(places.record(above) if above else places.folder)
+
+
+def _settled(mutation: Mutation, journal: Journal, plan: Plan, progress: _Progress, error: BaseException) -> bool:
+    """Settles at once what a failure or an interruption left; True when the change is made all the same.
+
+    Otherwise it fails with what the caller has to know, or returns for the interruption to go on.
+    """
+    channel = mutation.channel
+    reason = getattr(error, "strerror", None) or str(error)
+    what = f"{plan.operation} {plan.target}"
+    call = f"{journal.recovery} {channel.name} --as {plan.actor}"
+    told = isinstance(error, Exception)
+    try:
+        if not mutation.holds_lock:
+            raise OSError("the lock was deleted while it was held")
+        settled = recovery.settle(mutation, journal, actor=plan.actor)
+    except (OSError, ChatError) as second:
+        if not told:
+            return False
+        if progress.phase == journal_entry.PUBLISHED:
+            raise channel.refusal(
+                journal.cleanup_failed,
+                f"{what} is made and announced as #{plan.message.seq}, but its entry is still open: {reason}",
+                call=call,
+                seq=plan.message.seq,
+                transaction=plan.message.transaction,
+            ) from error
+        raise channel.refusal(
+            journal.rollback_failed,
+            f"{what} failed ({reason}) and could not be undone yet: {getattr(second, 'strerror', None) or second}",
+            call=call,
+            transaction=plan.message.transaction,
+        ) from error
+    if settled.outcome == recovery.FINISHED:
+        return told
+    if isinstance(error, OSError):
+        code = plan.audit_failed if progress.phase == journal_entry.APPLIED else journal.io_error
+        path = error.filename if isinstance(error.filename, str) else None
+        where = f": {path}" if path else ""
+        raise channel.refusal(code, f"{reason}{where}; nothing was changed", path=path) from error
+    return False
