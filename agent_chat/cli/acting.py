@@ -46,10 +46,20 @@ def _session_id(request: Request) -> str | None:
     token = request.environment.get("AGENT_CHAT_TOKEN", "")
     if not token:
         return None
-    id, dot, secret = token.partition(".")
-    if not (dot and secret and 0 < len(id) <= 64 and id.isascii() and id.replace("-", "").replace("_", "").isalnum()):
+    session, _, secret = token.partition(".")
+    plain = session.isascii() and session.replace("-", "").replace("_", "").isalnum()
+    if not (secret and plain and len(session) <= 64):
         raise ChatError("SESSION_TOKEN_INVALID", "AGENT_CHAT_TOKEN is no token: <id>.<secret>")
-    return id
+    return session
+
+
+def expanded(path: str | None) -> str | None:
+    """Returns a path with a home folder at its beginning written out."""
+    if path is None or not path.startswith("~"):
+        return path
+    from os.path import expanduser
+
+    return expanduser(path)
 
 
 def channel_with_codes(request: Request, codes: Mapping[str, str]) -> Channel:

@@ -27,6 +27,7 @@ def init(request: Request) -> Reply:
         topic=request.optional_text("topic"),
         owner=request.optional_text("owner"),
         level=request.optional_text("level"),
+        work_tree=_work_tree(request),
     )
     channel = operations.create(request.workspace, meta)
     line = f"made {channel.name} in {channel.layout.folder}"
@@ -35,6 +36,20 @@ def init(request: Request) -> Reply:
         text=line,
         summary=line,
     )
+
+
+def _work_tree(request: Request) -> str | None:
+    """Returns the real path of the work tree that a new channel records, None where none was named."""
+    named = request.optional_text("workspace")
+    if named is None:
+        return None
+    from agent_chat.cli.acting import expanded
+    from agent_chat.cli.locating import current_folder
+    from agent_chat.storage import work_tree
+
+    return work_tree.find(
+        request.workspace, option=expanded(named), variable=None, recorded=None, folder=current_folder()
+    ).root
 
 
 def channels(request: Request) -> Reply:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_chat.cli import condition_commands
 from agent_chat.cli.acting import agent_text, bounds_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.output import safe_line
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_store import Stored
 
-MAX_TIMEOUT = 7 * 86400.0
+MAX_TIMEOUT = condition_commands.MAX_TIMEOUT
 
 
 def wait(request: Request) -> Reply:
@@ -30,6 +31,8 @@ def wait(request: Request) -> Reply:
         if all(channel.name != known.name for known in channels):
             channels.append(channel)
     named = agent_text(request)
+    if request.optional_text("task") is not None or request.optional_text("path") is not None:
+        return condition_commands.wait(request, channels, named)
     after = request.optional_integer("after")
     agents = tuple(participant(channel, named) for channel in channels)
     asked = waiting.Request(

@@ -51,7 +51,7 @@ def carry_out(
     fields: Mapping[str, object],
     audit_failed: str,
 ) -> None:
-    """Commits changes with the audit message that tells of them: its status and title name the event, its body is JSON."""
+    """Commits changes with the audit message that tells of them: status and title name the event, the body is JSON."""
     channel = mutation.channel
     body = {**fields, "channel": channel.name, "event": event, "transaction_id": ticket.transaction}
     message = Message(

@@ -32,9 +32,19 @@ class Overview(Value):
 
 
 def plan_channel(
-    name: str, *, members: str | None, humans: str | None, topic: str | None, owner: str | None, level: str | None
+    name: str,
+    *,
+    members: str | None,
+    humans: str | None,
+    topic: str | None,
+    owner: str | None,
+    level: str | None,
+    work_tree: str | None = None,
 ) -> ChannelMeta:
-    """Returns the record of a new channel, without the time; one made with members is closed."""
+    """Returns the record of a new channel, without the time; one made with members is closed.
+
+    `work_tree` is the absolute path of the work tree whose paths are locked in it.
+    """
     people = names.agent_list(humans) if humans is not None else ()
     agents = names.agent_list(members) if members is not None else ()
     for person in people:
@@ -54,6 +64,7 @@ def plan_channel(
         closed=members is not None,
         owner=head,
         level=level or "PUBLIC",
+        workspace=work_tree or "",
     )
 
 

@@ -28,7 +28,7 @@ from agent_chat.operations.tasks import (
 )
 from agent_chat.records.claim import Claim
 from agent_chat.records.lease import ACTIVE, DEFAULT_SECONDS, granted
-from agent_chat.records.task import BLOCKED, CANCELLED, DONE, IN_PROGRESS, OPEN
+from agent_chat.records.task import BLOCKED, CANCELLED, DONE, FINAL, IN_PROGRESS, OPEN
 from agent_chat.storage.journal import OF_TASKS
 from agent_chat.storage.record_store import RecordStore
 
@@ -86,10 +86,19 @@ class _Call:
         if running:
             require_running(self.channel, CLAIM, holding, self.ticket.now, call=self.recovery)
 
-    def refuse_fence(self) -> ChatError:
-        """Returns the refusal of a fence where there is no claim."""
+    @property
+    def taking(self) -> str:
+        """The words of the command by which the caller may take the task; of one that shows it where nobody can."""
+        if self.task.status in FINAL:
+            return self.look
+        return f"task claim {self.channel.name} {self.task.id} --as {self.actor.name}"
+
+    def no_claim(self, next_call: str) -> ChatError:
+        """Returns the refusal of what needs a claim, or of a fence, where there is none."""
         return self.channel.refusal(
-            "LEASE_NOT_FOUND", f"task {self.task.id} is {self.task.status} and has no claim", call=self.look
+            "LEASE_NOT_FOUND",
+            f"task {self.task.id} is {self.task.status} and has no claim ({self.channel.workspace.describe()})",
+            call=next_call,
         )
 
     def commit(
@@ -191,11 +200,7 @@ def renew(channel: Channel, task_id: str, actor: Actor, lease_seconds: str | Non
         call = _Call(channel, mutation, task_id, who)
         held = call.claim()
         if held is None:
-            raise channel.refusal(
-                "LEASE_NOT_FOUND",
-                f"task {call.task.id} is {call.task.status} and has no claim ({channel.workspace.describe()})",
-                call=f"task claim {channel.name} {call.task.id} --as {call.actor.name}",
-            )
+            raise call.no_claim(next_call=call.taking)
         call.require_rights(held.claim)
         seconds = duration(CLAIM, lease_seconds, held.claim.lease.seconds or DEFAULT_SECONDS)
         renewed = held.claim.replace(lease=granted(call.ticket.now, seconds))
@@ -259,7 +264,7 @@ def _require_may_change(call: _Call, held: StoredClaim | None) -> None:
     if held is not None:
         call.require_rights(held.claim)
     elif call.actor.fence is not None:
-        raise call.refuse_fence()
+        raise call.no_claim(next_call=call.look)
 
 
 def _require_may_cancel(call: _Call, held: StoredClaim | None) -> None:
@@ -268,8 +273,10 @@ def _require_may_cancel(call: _Call, held: StoredClaim | None) -> None:
     if held is not None and held.claim.lease.standing(now) == ACTIVE:
         call.require_rights(held.claim)
         return
-    if call.actor.fence is not None and (held is None or held.claim.fence != call.actor.fence):
-        raise call.refuse_fence()
+    if held is not None:
+        _require_fence(call, held.claim)
+    elif call.actor.fence is not None:
+        raise call.no_claim(next_call=call.look)
     allowed = [name for name in (call.task.owner, call.task.created_by) if name is not None]
     if not names.contains(allowed, call.actor.name):
         raise call.channel.refusal(
@@ -289,21 +296,17 @@ def recover(channel: Channel, task_id: str, actor: Actor, why: str, lease_second
         call = _Call(channel, mutation, task_id, who)
         held = task_records.claims_on(call.records, call.task)
         if not held:
-            raise channel.refusal(
-                "LEASE_NOT_FOUND",
-                f"task {call.task.id} is {call.task.status} and has no claim ({channel.workspace.describe()})",
-                call=f"task claim {channel.name} {call.task.id} --as {call.actor.name}",
-            )
+            raise call.no_claim(next_call=call.taking)
         for stored in held:
             require_recoverable(
                 channel, CLAIM, "LEASE_NOT_EXPIRED", call.holding(stored.claim), call.ticket.now, call=call.look
             )
-        _require_may_recover(call, held[0].claim)
+        last = max(held, key=lambda stored: stored.claim.lease.expires).claim
+        _require_fence(call, last)
         status = BLOCKED if call.task.status == BLOCKED else IN_PROGRESS
         require_transition(channel, call.task, status)
         if status != call.task.status:
             require_dependencies(call.records, call.task, status)
-        last = max(held, key=lambda stored: stored.claim.lease.expires).claim
         taken = _granted(call, seconds).replace(
             previous_owner=last.owner, previous_lease_expires_at=last.lease.expires, recovery_reason=text
         )
@@ -311,8 +314,8 @@ def recover(channel: Channel, task_id: str, actor: Actor, why: str, lease_second
         return call.commit("recover", "lease.recovered", task, claims=tuple(held), claim=taken)
 
 
-def _require_may_recover(call: _Call, claim: Claim) -> None:
-    """Refuses a fence that is not that of the claim."""
+def _require_fence(call: _Call, claim: Claim) -> None:
+    """Refuses a fence that is not that of the claim, whoever gives it."""
     if call.actor.fence is not None and call.actor.fence != claim.fence:
         require_holder(
             call.channel, CLAIM, call.holding(claim).replace(owner=call.actor.name), call.actor, call=call.look

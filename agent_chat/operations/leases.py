@@ -92,7 +92,7 @@ def duration(noun: Noun, text: str | None, default: float) -> float:
 def reason(noun: Noun, text: str) -> str:
     """Returns a checked reason: one line that says something."""
     good = bool(text.strip()) and len(text.encode("utf-8", "replace")) <= MAX_REASON_BYTES
-    if not good or not text.isprintable():
+    if not good or any(sign < " " or "\x7f" <= sign <= "\x9f" or "\ud800" <= sign <= "\udfff" for sign in text):
         raise ChatError(
             noun.invalid_reason, f"a reason is one line of text, not empty, at most {MAX_REASON_BYTES} bytes"
         )
@@ -115,25 +115,25 @@ def require_holder(channel: Channel, noun: Noun, holding: Holding, actor: Actor,
 
     `call` are the words of a command that shows what is leased.
     """
-    id = f"{noun.word} {holding.id}"
+    what = f"{noun.word} {holding.id}"
     if not names.same(holding.owner, actor.name):
         lost = holding.previous_owner is not None and names.same(holding.previous_owner, actor.name)
         how = "was recovered from you by" if lost else "is held by"
         since = timestamps.format_utc(holding.since)
         raise channel.refusal(
-            noun.owner_mismatch, f"{id} {how} {holding.owner} since {since}", call=call, owner=holding.owner
+            noun.owner_mismatch, f"{what} {how} {holding.owner} since {since}", call=call, owner=holding.owner
         )
     if actor.fence is not None and actor.fence != holding.fence:
         raise channel.refusal(
             noun.owner_mismatch,
-            f"the fence of {id} is {holding.fence}, not {actor.fence}: it was granted anew",
+            f"the fence of {what} is {holding.fence}, not {actor.fence}: it was granted anew",
             call=call,
             owner=holding.owner,
         )
     if holding.session is not None and holding.session != actor.session and actor.fence is None:
         raise channel.refusal(
             noun.owner_mismatch,
-            f"{id} was taken by {holding.owner} in another session; give its --fence to act for it",
+            f"{what} was taken by {holding.owner} in another session; give its --fence to act for it",
             call=call,
             owner=holding.owner,
         )

@@ -16,13 +16,14 @@ RESOLUTIONS = (recovery.ROLLBACK, recovery.AS_PUBLISHED)
 
 
 def recover_pending(
-    channel: Channel, journal: Journal, actor: str, *, resolution: str | None = None, keep: bool = False
+    channel: Channel, journal: Journal, actor: str | None, *, resolution: str | None = None, keep: bool = False
 ) -> Settled:
     """Undoes or finishes what is pending in a journal; it never gives anything to anybody.
 
-    With `resolution` something has to be pending. A failure on the way leaves the entry pending.
+    `actor` is None for nobody in particular. With `resolution` something has to be pending. A failure on the way leaves
+    the entry pending.
     """
-    name = participant(channel, actor)
+    name = participant(channel, actor) if actor is not None else "system"
     with channel.mutation(journal, pending=True, actor=name) as mutation:
         try:
             settled = recovery.settle(mutation, journal, actor=name, resolution=resolution, keep=keep)

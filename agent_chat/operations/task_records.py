@@ -208,10 +208,10 @@ def waiting_for(records: RecordStore, task: Task, known: dict[str, str] | None =
     `known` are the statuses by folded id, where all tasks were read.
     """
     found: list[Dependency] = []
-    for id in task.depends_on:
-        status = known.get(names.fold(id), "missing") if known is not None else _status_of(records, id)
+    for below in task.depends_on:
+        status = known.get(names.fold(below), "missing") if known is not None else _status_of(records, below)
         if status != DONE:
-            found.append(Dependency(id=id, status=status))
+            found.append(Dependency(id=below, status=status))
     return found
 
 

@@ -145,7 +145,7 @@ def _leased(channel: Channel, task: Task, claim: StoredClaim) -> ChatError:
 def plan_update(records: RecordStore, task: Task, changes: TaskChanges) -> Task:
     """Returns a task with fields changed; refuses what breaks a rule. Reads the dependencies, and theirs."""
     channel = records.channel
-    fields: dict[str, object] = {field: None for field in changes.clear}
+    fields: dict[str, object] = dict.fromkeys(changes.clear)
     if changes.title is not None or not task.title:
         fields["title"] = checked_text("title", changes.title or "")
     if changes.owner is not None:
@@ -172,17 +172,17 @@ def plan_update(records: RecordStore, task: Task, changes: TaskChanges) -> Task:
 def _dependencies(records: RecordStore, task_id: str, wanted: Sequence[str]) -> tuple[str, ...]:
     """Returns dependencies as their records spell them; refuses unknown ones and cycles, at any depth."""
     found: list[str] = []
-    for id in wanted:
-        checked_id(id)
-        if names.same(id, task_id):
+    for wanted_id in wanted:
+        checked_id(wanted_id)
+        if names.same(wanted_id, task_id):
             raise ChatError("TASK_DEPENDENCY_CYCLE", f"task {task_id} cannot depend on itself")
-        stored = task_records.find_task(records, id)
+        stored = task_records.find_task(records, wanted_id)
         if stored is None:
             channel = records.channel
             raise channel.refusal(
                 "TASK_UNKNOWN_DEPENDENCY",
-                f"no task {names.quoted(id)} in {channel.name} to depend on",
-                near=(id, tuple(name[: -len(task_records.END)] for name in records.names(TASKS))),
+                f"no task {names.quoted(wanted_id)} in {channel.name} to depend on",
+                near=(wanted_id, tuple(name[: -len(task_records.END)] for name in records.names(TASKS))),
                 call=f"task list {channel.name}",
             )
         if not names.contains(found, stored.task.id):
@@ -193,19 +193,19 @@ def _dependencies(records: RecordStore, task_id: str, wanted: Sequence[str]) -> 
 
 def _refuse_cycle(records: RecordStore, task_id: str, first: Sequence[str]) -> None:
     """Refuses dependencies from which the task itself can be reached."""
-    came_from: dict[str, str] = {names.fold(id): task_id for id in first}
+    seen = {names.fold(each) for each in first}
     pending = list(first)
     while pending:
-        id = pending.pop()
+        above = pending.pop()
         try:
-            stored = task_records.find_task(records, id)
+            stored = task_records.find_task(records, above)
         except ChatError:
             continue  # a damaged task is never done, so nothing that depends on it becomes ready by mistake
         for below in stored.task.depends_on if stored is not None else ():
             if names.same(below, task_id):
-                raise ChatError("TASK_DEPENDENCY_CYCLE", f"task {task_id} would depend on itself through {id}")
-            if names.fold(below) not in came_from:
-                came_from[names.fold(below)] = id
+                raise ChatError("TASK_DEPENDENCY_CYCLE", f"task {task_id} would depend on itself through {above}")
+            if names.fold(below) not in seen:
+                seen.add(names.fold(below))
                 pending.append(below)
 
 
@@ -264,6 +264,8 @@ def commit_task(
     target = ""
     if claim is not None:
         target = f"{CLAIMS}/{claim_record.file_name(claim.task_id, claim.owner)}"
+        # Where case does not matter to the disk, two spellings are one file.
+        target = names.spelling([stored.place for stored in claims], target) or target
         there = next((stored.data for stored in claims if stored.place == target), None)
         changes.append(Change(path=target, before=there, after=claim_record.render(claim)))
     changes += [
@@ -337,23 +339,37 @@ def _id_in(warning: str) -> str:
 def _view(
     records: RecordStore, stored: StoredTask, now: Moment, known: dict[str, str] | None, listed: list[str] | None
 ) -> TaskView:
+    """Returns a task as it is shown; where it and its claims do not fit, it may have changed since it was read."""
+    while True:
+        view, fits = _looked_at(records, stored, now, known, listed)
+        data = None if fits else records.read(stored.place)
+        if data is None or data == stored.data:
+            return view
+        stored, listed = task_records.parse_task(records, stored.place, data), None
+
+
+def _looked_at(
+    records: RecordStore, stored: StoredTask, now: Moment, known: dict[str, str] | None, listed: list[str] | None
+) -> tuple[TaskView, bool]:
+    """Returns a task as it is shown, and whether its claim, by a file of its own, is the one that it tells of."""
     task = stored.task
     waits = task_records.waiting_for(records, task, known)
     pending = any(place == stored.place for place in records.held())
-    claim, fault = None, ""
+    claim, fault, fits = None, "", True
     try:
         found = task_records.the_claim(records, task, listed)
         claim = found.claim if found is not None else None
+        fits = found is None or found.data is not None
     except ChatError as error:
         if error.code not in _DAMAGED_CLAIM:
             raise
-        fault = f"{error.code}: {error.message}"
+        fault, fits = f"{error.code}: {error.message}", False
     ready = not (waits or pending or fault) and task.status not in (*FINAL, task_record.BLOCKED)
     if claim is None:
         ready = ready and task.status == OPEN
     else:
         ready = ready and claim.lease.standing(now) != ACTIVE
-    return TaskView(task=task, ready=ready, waiting_for=tuple(waits), claim=claim, pending=pending, fault=fault)
+    return TaskView(task=task, ready=ready, waiting_for=tuple(waits), claim=claim, pending=pending, fault=fault), fits
 
 
 _DAMAGED_CLAIM = (

@@ -151,7 +151,7 @@ def wait(request: Request) -> Outcome:
     clock = request.channels[0].workspace.clock
     deadline = clock.monotonic() + request.timeout
     watches = [_Watch(channel, agent, request) for channel, agent in zip(request.channels, request.agents)]
-    presence, warnings = _announce(request)
+    presence, warnings = announce(request.channels, request.agents)
     try:
         while True:
             looks = [watch.has_something() for watch in watches]
@@ -207,11 +207,11 @@ def _read_before(request: Request, watch: _Watch, page: Page) -> tuple[Stored, .
     return tuple(found)
 
 
-def _announce(request: Request) -> tuple[list[FileLock], tuple[str, ...]]:
+def announce(channels: Sequence[Channel], agents: Sequence[str]) -> tuple[list[FileLock], tuple[str, ...]]:
     """Holds, in each channel, the lock that shows the agent as waiting; it ends with the process."""
     held: list[FileLock] = []
     warnings: list[str] = []
-    for channel, agent in zip(request.channels, request.agents):
+    for channel, agent in zip(channels, agents):
         files = channel.workspace.files
         lock = FileLock(files, channel.layout.waiting(agent), channel.workspace.clock)
         try:

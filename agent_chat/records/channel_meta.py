@@ -10,7 +10,19 @@ SCHEMA_VERSION = 1
 LEVELS = ("PUBLIC", "INTERNAL", "CONFIDENTIAL", "RESTRICTED")
 ROLES = ("top-level", "subordinate", "human")
 MAX_BYTES = 1 << 20
-_KNOWN = ("schema_version", "channel", "members", "humans", "topic", "created", "closed", "owner", "level", "roles")
+_KNOWN = (
+    "schema_version",
+    "channel",
+    "members",
+    "humans",
+    "topic",
+    "created",
+    "closed",
+    "owner",
+    "level",
+    "roles",
+    "workspace",
+)
 
 
 class MetaError(ValueError):
@@ -33,6 +45,7 @@ class ChannelMeta(Value):
     owner: str = ""
     level: str = "PUBLIC"
     roles: tuple[tuple[str, str], ...] = ()
+    workspace: str = ""
     extra: tuple[tuple[str, object], ...] = ()
 
     def spelled(self, name: str) -> str | None:
@@ -72,6 +85,7 @@ def parse(data: bytes) -> ChannelMeta:
         owner=_text(fields, "owner"),
         level=level,
         roles=_roles(fields),
+        workspace=_text(fields, "workspace"),
         extra=tuple((key, fields[key]) for key in unknown),
     )
 
@@ -90,6 +104,8 @@ def render(meta: ChannelMeta) -> bytes:
         "level": meta.level,
         "roles": dict(meta.roles),
     }
+    if meta.workspace:
+        fields["workspace"] = meta.workspace
     if meta.extra:
         # Another program's fields are refused in a record that carries our version, so it stays without one.
         del fields["schema_version"]

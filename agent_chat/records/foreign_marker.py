@@ -1,7 +1,7 @@
 """The pending markers of agent-chat-plugin 0.7, read as journal entries.
 
-A lease marker of version 1 has neither a transaction id nor the task's bytes after the change; of version 2 it has both.
-A path-lock marker has version 1 and an id. Where there is an id, the body of the audit message carries it too.
+A lease marker of version 1 has neither a transaction id nor the task's bytes after the change; one of version 2 has
+both. A path-lock marker has version 1 and an id. Where there is an id, the body of the audit message carries it too.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _lease_entry(marker: dict[str, object], folder: str, read: Read) -> Entry:
         changes.append(
             Change(path=f"{folder}/{_file(item, 'file')}", before=_bytes(item, "previous"), after=_bytes(item, "next"))
         )
-    transaction = _text(marker, "transaction_id") if version == 2 else ""
+    transaction = _transaction(marker) if version == 2 else ""
     return Entry(
         id=transaction,
         operation=_text(marker, "event"),
@@ -85,7 +85,7 @@ def _lock_entry(marker: dict[str, object], folder: str) -> Entry:
     change = Change(
         path=f"{folder}/{_file(marker, 'target')}", before=_bytes(marker, "before"), after=_bytes(marker, "after")
     )
-    transaction = _text(marker, "transaction_id")
+    transaction = _transaction(marker)
     return Entry(
         id=transaction,
         operation=_text(marker, "operation"),
@@ -109,6 +109,14 @@ def _text(marker: dict[str, object], key: str) -> str:
     value = marker[key]
     if not isinstance(value, str) or not value:
         raise EntryError(f"{key} must be a text")
+    return value
+
+
+def _transaction(marker: dict[str, object]) -> str:
+    """Returns the transaction's id, which may become part of a file name."""
+    value = _text(marker, "transaction_id")
+    if len(value) > names.MAX_NAME_BYTES or not (value.isascii() and value.isalnum()):
+        raise EntryError(f"transaction_id {names.quoted(value)} is no id")
     return value
 
 

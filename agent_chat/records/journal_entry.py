@@ -132,13 +132,13 @@ def parse(data: bytes) -> Entry:
         raise LaterEntryError(f"schema_version {version} is later than {SCHEMA_VERSION}")
     if version != SCHEMA_VERSION or tuple(values) != _FIELDS:
         raise EntryError("its header is not that of an entry")
-    id, operation, actor, target, created = (str(values[name]) for name in _FIELDS[1:])
+    transaction, operation, actor, target, created = (_word(values[name]) for name in _FIELDS[1:])
     if set(block) != {"changes", "message"} or not isinstance(block["changes"], list):
         raise EntryError("its block is not that of an entry")
     message = _message(block["message"])
     phase, torn = _phase(tail)
     return Entry(
-        id=id,
+        id=transaction,
         operation=operation,
         actor=actor,
         target=target,
@@ -149,6 +149,14 @@ def parse(data: bytes) -> Entry:
         phase=phase,
         torn=torn,
     )
+
+
+def _word(value: object) -> str:
+    """Returns a value of the header, which may become part of a file name."""
+    if isinstance(value, str) and value.isprintable() and "/" not in value and "\\" not in value:
+        if 0 < len(value.encode("utf-8")) <= names.MAX_NAME_BYTES:
+            return value
+    raise EntryError(f"its header holds {names.quoted(str(value))}")
 
 
 def _text(data: bytes | None) -> str | None:
@@ -200,7 +208,7 @@ def _phase(tail: bytes) -> tuple[str, bool]:
 def _is_torn(text: str) -> bool:
     """Tells whether a line is what a kill or a power loss left of one: its beginning, or zeros."""
     rest = text.rstrip("\0")
-    return any(phase.startswith(rest) for phase in (*PHASES, RECOVERED))
+    return text not in PHASES and any(phase.startswith(rest) for phase in (*PHASES, RECOVERED))
 
 
 def state_of(change: Change, data: bytes | None) -> str:

@@ -75,10 +75,10 @@ def parse(data: bytes) -> Task:
     )
     if task.status not in STATUSES:
         raise RecordError(INVALID, f"unknown status {names.quoted(task.status)}")
-    for id in (task.id, *task.depends_on):
-        fault = names.fault_of_task_id(id)
+    for each in (task.id, *task.depends_on):
+        fault = names.fault_of_task_id(each)
         if fault:
-            raise RecordError(INVALID, f"{names.quoted(id)} is no task id: {fault}")
+            raise RecordError(INVALID, f"{names.quoted(each)} is no task id: {fault}")
     return task
 
 

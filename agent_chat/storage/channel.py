@@ -127,14 +127,15 @@ class Mutation:
                 f"{channel.name} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s",
                 where=channel.where(),
             )
+        begun = False
         try:
-            for journal in () if self._pending else self._journals:
-                for place in (journal.entry, journal.foreign):
-                    if publication.exists(self.files, self._layout.record(place)):
-                        raise self._refused(journal, place)
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
+            self._refuse_pending()
+            begun = True
+        except OSError as error:
+            raise journal_error(channel, self._journals[0], error) from error
+        finally:
+            if not begun:
+                self._lock.release()
         return self
 
     def __exit__(
@@ -144,14 +145,17 @@ class Mutation:
         if self._journals and isinstance(error, OSError):
             raise journal_error(self.channel, self._journals[0], error) from error
 
-    def _refused(self, journal: Journal, place: str) -> ChatError:
-        """Returns the refusal to begin while an entry is pending."""
+    def _refuse_pending(self) -> None:
+        """Refuses to begin while an entry of one of the journals is pending."""
         actor = f" --as {self._actor}" if self._actor else ""
-        return self.channel.refusal(
-            journal.pending,
-            f"an interrupted change is pending in {self.channel.name}/{place}",
-            call=f"{journal.recovery} {self.channel.name}{actor}",
-        )
+        for journal in () if self._pending else self._journals:
+            for place in (journal.entry, journal.foreign):
+                if publication.exists(self.files, self._layout.record(place)):
+                    raise self.channel.refusal(
+                        journal.pending,
+                        f"an interrupted change is pending in {self.channel.name}/{place}",
+                        call=f"{journal.recovery} {self.channel.name}{actor}",
+                    )
 
     @property
     def holds_lock(self) -> bool:

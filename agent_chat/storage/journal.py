@@ -1,4 +1,4 @@
-"""The two journals of a channel: where their entries lie, which files they may change, and the codes of their errors."""
+"""The two journals of a channel: where their entries lie, which records they may change, and their error codes."""
 
 from __future__ import annotations
 

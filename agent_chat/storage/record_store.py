@@ -69,11 +69,12 @@ class RecordStore:
         entry = self._pending.entry if self._pending is not None else None
         return {change.path for change in entry.changes} if entry is not None else set()
 
-    def pending(self) -> list[tuple[bytes | None, bytes | None]]:
-        """Returns the bytes before and after of each record that something pending is about."""
+    def pending(self) -> list[tuple[str, bytes | None]]:
+        """Returns, of each record that something pending is about, its place with the bytes before, and those after."""
         self._require_look()
         entry = self._pending.entry if self._pending is not None else None
-        return [(change.before, change.after) for change in entry.changes] if entry is not None else []
+        changes = entry.changes if entry is not None else ()
+        return [(each.path, data) for each in changes for data in (each.before, each.after)]
 
     def warnings(self) -> tuple[str, ...]:
         """Returns what a reader is told: that something is pending, what will become of it, and the way out."""

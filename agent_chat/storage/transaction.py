@@ -47,14 +47,14 @@ def commit(mutation: Mutation, journal: Journal, plan: Plan) -> None:
     """Carries out a plan, durably, or undoes it.
 
     Fails with the journal's io_error or the plan's `audit_failed` when nothing was changed, with `cleanup_failed` when
-    it is made and announced and its entry still open, with `rollback_failed` or `pending` when a recovery has to decide.
+    it is made and announced and its entry still open, with `rollback_failed` when a recovery has to decide.
     """
     entry = _entry(plan)
     assert all(journal.may_change(change.path) for change in entry.changes)
     progress = _Progress()
     try:
         _carry_out(mutation, journal, entry, plan, progress)
-    except BaseException as error:
+    except (OSError, ChatError, KeyboardInterrupt) as error:
         if not _settled(mutation, journal, plan, progress, error):
             raise
 
@@ -121,7 +121,7 @@ def _settled(mutation: Mutation, journal: Journal, plan: Plan, progress: _Progre
     reason = getattr(error, "strerror", None) or str(error)
     what = f"{plan.operation} {plan.target}"
     call = f"{journal.recovery} {channel.name} --as {plan.actor}"
-    told = isinstance(error, Exception)
+    told = not isinstance(error, KeyboardInterrupt)
     try:
         if not mutation.holds_lock:
             raise OSError("the lock was deleted while it was held")

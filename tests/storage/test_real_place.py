@@ -176,6 +176,22 @@ def test_where_the_system_cannot_say_an_empty_folder_is_like_the_one_around_it(
 
 
 @linux
+def test_an_empty_folder_of_another_file_system_is_not_like_the_one_around_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fold_below(monkeypatch, project, names.fold)
+    assert tree_in(project).locate("empty/a").folds == (CASE, CASE)
+    folding = os.lstat
+
+    def lstat(path: str) -> os.stat_result:
+        found = folding(path)
+        return os.stat_result([*found[:2], found.st_dev + 1, *found[3:]]) if path.endswith("/empty") else found
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    assert tree_in(project).locate("empty/a").folds == (CASE, EXACT)
+
+
+@linux
 def test_an_error_while_asking_the_system_is_an_error(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> bytes:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -201,6 +217,15 @@ def test_a_folder_that_may_not_be_listed_is_taken_to_fold(project: Path, monkeyp
         ("Src/new.py", (EXACT, CASE)),
         ("Src/main.py", (EXACT, CASE)),
     ]
+
+
+@linux
+def test_links_that_lead_to_each_other_are_an_error_of_the_disk(project: Path) -> None:
+    os.symlink("two", project / "one")
+    os.symlink("one", project / "two")
+    with pytest.raises(OSError, match="one") as caught:
+        tree_in(project).locate("one/x")
+    assert caught.value.errno == errno.ELOOP
 
 
 @linux

@@ -143,6 +143,16 @@ def test_a_git_file_marks_a_work_tree_too(top: Path) -> None:
     assert find(top / "project/src/deep").root == str(top / "project/src")
 
 
+@posix
+def test_the_root_of_the_disk_can_be_the_work_tree(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.lstat
+    monkeypatch.setattr(os, "lstat", lambda path: real("/" if path == "/.git" else path))
+    tree = find(top / "elsewhere")
+    assert (tree.root, tree.source) == ("/", "git")
+    assert key(tree, "secret") == (f"{top}/elsewhere/secret"[1:], FILE)
+    assert key(tree, "/") == (".", DIRECTORY)
+
+
 # -- one file, many spellings ------------------------------------------------------------------------------------------
 
 
@@ -232,6 +242,7 @@ def test_a_link_locks_its_target(top: Path) -> None:
     os.symlink(project / "src/deep", project / "whole")
     os.symlink("short/new.py", project / "dangling")
     tree = find(project)
+    assert key(tree, "none/of/../../short") == ("src", DIRECTORY)
     assert [key(tree, text) for text in ("short", "short/b.py", "whole", "whole/../a.py", "dangling", "src/b.py/")] == [
         ("src", DIRECTORY),
         ("src/a.py", FILE),
@@ -266,20 +277,29 @@ def test_what_leads_out_is_refused(top: Path) -> None:
 
 
 @posix
-def test_links_that_lead_to_each_other_are_an_error_of_the_disk(top: Path) -> None:
-    os.symlink("two", top / "project/one")
-    os.symlink("one", top / "project/two")
-    with pytest.raises(OSError, match="one") as caught:
-        find(top / "project").locate("one/x")
-    assert caught.value.errno == errno.ELOOP
-
-
-@posix
 def test_a_link_to_a_name_that_cannot_be_recorded_is_refused(top: Path) -> None:
     os.symlink("a\\b", top / "project/link")
     os.symlink(b"\xff", os.fsencode(top / "project/bytes"))
     tree = find(top / "project")
     assert [refusal(tree.locate, text)[0] for text in ("link", "bytes")] == [INVALID] * 2
+
+
+@posix
+def test_another_mount_of_the_work_tree_or_the_chat_root_leads_into_it(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.lstat
+    (top / "project/room").mkdir()
+
+    def lstat(path: str) -> os.stat_result:
+        """Shows the project at a second place, and the chat root in the project, as `mount --bind` does."""
+        seen = path.replace(f"{top}/mounted", f"{top}/project").replace(f"{top}/project/room", f"{top}/chat")
+        return real(seen)
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    assert key(find(top / "project"), f"{top}/mounted/src/a.py") == ("src/a.py", FILE)
+    assert key(find(top / "mounted/src", chat=top / "chat", option=str(top / "project")), "a.py") == ("src/a.py", FILE)
+    assert refusal(find(top / "project").locate, "room/dev/x")[0] == OUTSIDE
 
 
 # -- the chat root -----------------------------------------------------------------------------------------------------

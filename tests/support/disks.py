@@ -1,9 +1,10 @@
 """Disks: what lies below a root as a value, and every disk that a kill or a power loss during an operation may leave.
 
 The model of a power loss is harsher than most file systems. The bytes of a file are lost, torn or whole until the write
-was synced. A new name, a removed name, a rename and a new folder each reach the disk on their own, in any order, or not
-at all, until the folder that holds the name was synced; syncing a file does not save its name. A rename is one stroke:
-it loses neither both names nor the file. What a program reads says nothing of what the disk has.
+was synced; so are bytes that are appended, of which zeros may be left too, while those before them that were safe stay.
+A new name, a removed name, a rename and a new folder each reach the disk on their own, in any order, or not at all,
+until the folder that holds the name was synced; syncing a file does not save its name. A rename is one stroke: it loses
+neither both names nor the file. What a program reads says nothing of what the disk has.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.support.recording import EMPTY, HALF, PRINT, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _FOLDER = 0  # stands where the number of a file's data would, for a folder
 ALL_SUBSETS_UP_TO = 7
@@ -99,7 +100,7 @@ class _Model:
     def __init__(self, before: Disk) -> None:
         self._times = before.times
         self.data: list[bytes] = [b""]
-        self.unsynced: set[int] = set()
+        self.unsynced: dict[int, int] = {}  # of data that may be lost or torn: how many of its bytes are safe
         self.safe: dict[str, int] = dict.fromkeys(before.folders, _FOLDER)
         self.pending: list[_Change] = []
         for name, data in before.files.items():
@@ -119,8 +120,14 @@ class _Model:
     def create(self, name: str, data: bytes = b"") -> int:
         """Makes a file whose bytes are not synced."""
         number = self._store(data)
-        self.unsynced.add(number)
+        self.unsynced[number] = 0
         self.change(name, number)
+        return number
+
+    def append(self, name: str) -> int:
+        """Begins to add bytes to a file, which are not synced."""
+        number = self.live[name]
+        self.unsynced.setdefault(number, len(self.data[number]))
         return number
 
     def sync_folder(self, folder: str) -> None:
@@ -146,8 +153,11 @@ class _Model:
                 yield self._disk(names, dict(zip(torn, bytes_left)))
 
     def _torn(self, number: int) -> tuple[bytes, ...]:
-        data = self.data[number]
-        return tuple(dict.fromkeys((b"", data[: len(data) // 2], data)))
+        at = self.unsynced[number]
+        safe, rest = self.data[number][:at], self.data[number][at:]
+        # What is added to a file may be lost while the file has grown already: zeros.
+        zeros = (b"\0" * len(rest),) if at else ()
+        return tuple(dict.fromkeys(safe + left for left in (b"", rest[: len(rest) // 2], *zeros, rest)))
 
     def _disk(self, names: dict[str, int], torn: dict[int, bytes]) -> Disk:
         folders = {name for name, number in names.items() if number == _FOLDER and _is_reachable(name, names)}
@@ -211,10 +221,26 @@ def crash_points(before: Disk, log: Sequence[Step], root: str, *, limit: int = A
             model.data[number] = data
             yield point(f"unsynced {step}")
             if synced:
-                model.unsynced.remove(number)
+                del model.unsynced[number]
+        elif step.name == "append":
+            yield from _append(model, step, root, point)
         else:
             _carry_out(model, step, root)
         yield point(f"after {step}")
+
+
+def _append(model: _Model, step: Step, root: str, point: Callable[[str], Point]) -> Iterator[Point]:
+    """Adds bytes to a file; one of a process that was killed half-way is logged with `False`: it synced nothing."""
+    path, data, *rest = step.args
+    number = model.append(_relative(path, root))
+    before = model.data[number]
+    yield point(f"{EMPTY} {step}")
+    model.data[number] = before + data[: len(data) // 2]
+    yield point(f"{HALF} {step}")
+    model.data[number] = before + data
+    yield point(f"unsynced {step}")
+    if rest != [False]:
+        del model.unsynced[number]
 
 
 def _carry_out(model: _Model, step: Step, root: str) -> None:
@@ -226,7 +252,7 @@ def _carry_out(model: _Model, step: Step, root: str) -> None:
     elif step.name == "make_folder" and names[0] not in model.live:
         model.change(names[0], _FOLDER)
     elif step.name == "open_lock" and names[0] not in model.live:
-        model.unsynced.discard(model.create(names[0]))
+        model.unsynced.pop(model.create(names[0]))
     elif step.name == "link":
         model.change(names[1], model.live[names[0]])
     elif step.name == "replace":

@@ -11,7 +11,14 @@ import errno
 import os
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
-from agent_chat.storage.filesystem import READING, WRITING, FileSystem, LinksUnsupportedError
+from agent_chat.storage.filesystem import (
+    READING,
+    WRITING,
+    FileSystem,
+    LinksUnsupportedError,
+    NotOrdinaryError,
+    is_file,
+)
 
 if TYPE_CHECKING:
     from agent_chat.storage.workspace import Clock
@@ -114,6 +121,15 @@ class RecordingFileSystem(FileSystem):
 
         self._do("write_new", (path, data, sync), write, write)
 
+    def append(self, path: str, data: bytes) -> None:
+        def write(share: float = 1.0) -> None:
+            _require_file(FileSystem.status(self, path), path)
+            with open(path, "ab") as stream:
+                stream.write(data[: int(len(data) * share)])
+            os.utime(path, (self.clock.now(), self.clock.now()))
+
+        self._do("append", (path, data), write, write)
+
     def link(self, source: str, target: str) -> None:
         def make() -> None:
             if not self.links:
@@ -154,6 +170,11 @@ def _times(status: os.stat_result) -> dict[str, float]:
 def _require_folder(status: os.stat_result, path: str) -> None:
     if not status.st_mode & 0o040000:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+
+
+def _require_file(status: os.stat_result, path: str) -> None:
+    if not is_file(status):
+        raise NotOrdinaryError(errno.EINVAL, "no ordinary file", path)
 
 
 class FailingFileSystem(RecordingFileSystem):
@@ -204,6 +225,28 @@ class KillingFileSystem(RecordingFileSystem):
     def die(self, step: Step) -> None:
         """Ends the process."""
         raise Killed
+
+
+class InterruptingFileSystem(RecordingFileSystem):
+    """Somebody presses Ctrl-C before, half-way in or after its n-th primitive; the process goes on as it likes."""
+
+    def __init__(self, root: str, clock: Clock, *, n: int, when: str) -> None:
+        super().__init__(root, clock)
+        self._n, self._when = n, when
+        self.interrupted: Step | None = None
+
+    def around(self, step: Step, act: Callable[[], T], part: Callable[[float], None] | None) -> T:
+        if self.count != self._n or (part is None and self._when in (EMPTY, HALF)):
+            return act()
+        self.interrupted = step
+        if self._when == AFTER:
+            left = act()
+            if step.name == "open_lock" and isinstance(left, int):
+                os.close(left)  # what nobody was given, the interpreter's end gives back
+        elif self._when != BEFORE and part is not None:
+            share = 0.5 if self._when == HALF else 0.0
+            self._alone(lambda: part(share))
+        raise KeyboardInterrupt
 
 
 class InterveningFileSystem(RecordingFileSystem):

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from agent_chat.cli.main import main
+from agent_chat.records.lease import Moment
+from agent_chat.storage.workspace import Ids
 from tests.support.disks import Disk
 from tests.support.recording import Killed, RecordingFileSystem
 from tests.support.workspaces import START, FakeClock, make_workspace
@@ -85,12 +89,35 @@ def screens() -> Iterator[None]:
         yield
 
 
+class StageClock(FakeClock):
+    """A clock of one boot, whose boot clock is turned together with its wall clock."""
+
+    def moment(self) -> Moment:
+        """The time that the test has set, by both clocks."""
+        return Moment(wall=self.now(), boot_id="the boot of the test", boot=self.now() - START + 1000)
+
+
+class NumberedIds(Ids):
+    """The same ids in each call that is given one of these: two such calls write the same bytes."""
+
+    def __init__(self, first: str) -> None:
+        """`first` is the leading digit, which tells these ids from those of other calls."""
+        self._first = first
+        self._count = itertools.count(1)
+
+    def fresh(self) -> str:
+        """Returns the next one."""
+        return f"{self._first}{next(self._count):015x}"
+
+
 class Stage:
-    """One root."""
+    """One root, and beside it a work tree whose files can be locked."""
 
     def __init__(self, root: str) -> None:
         self.root = root
         self.links = True
+        self.work_tree = root + "-work"
+        os.makedirs(self.work_tree, exist_ok=True)
 
     def put(self, disk: Disk) -> None:
         """Makes the root hold a disk."""
@@ -101,11 +128,16 @@ class Stage:
         return Disk.of(self.root)
 
     def call(
-        self, *argv: str, files: FilesMaker = RecordingFileSystem, turned: float = 0.0, clock: FakeClock | None = None
+        self,
+        *argv: str,
+        files: FilesMaker = RecordingFileSystem,
+        turned: float = 0.0,
+        clock: FakeClock | None = None,
+        ids: Ids | None = None,
     ) -> Answer:
         """Runs a command line with --json; `turned` seconds later than all else."""
-        clock = clock or FakeClock(START + turned)
-        workspace = make_workspace(self.root, files=files, clock=clock)
+        clock = clock or StageClock(START + turned)
+        workspace = make_workspace(self.root, files=files, clock=clock, ids=ids)
         out, err = io.StringIO(), io.StringIO()
         watched = workspace.files
         assert isinstance(watched, RecordingFileSystem)
@@ -114,13 +146,14 @@ class Stage:
         _OWN.err = err.write
         with contextlib.nullcontext() if sys.stdout is _OUT else screens():
             try:
-                status: int | None = main((*argv, "--json"), {"HOME": self.root}, workspace=workspace)
+                variables = {"HOME": self.root, "AGENT_CHAT_WORKSPACE": self.work_tree}
+                status: int | None = main((*argv, "--json"), variables, workspace=workspace)
             except Killed:
                 status = None
         return Answer(status, out.getvalue(), err.getvalue(), watched, sum(clock.slept))
 
-    def must(self, *argv: str) -> Answer:
+    def must(self, *argv: str, turned: float = 0.0) -> Answer:
         """Runs a command line that has to succeed."""
-        answer = self.call(*argv)
+        answer = self.call(*argv, turned=turned)
         assert answer.status == 0, answer
         return answer

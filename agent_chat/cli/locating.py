@@ -1,0 +1,54 @@
+"""Where the paths of a call lie: the work tree that it is about, as option, environment and channel name it."""
+
+from __future__ import annotations
+
+from os import fsencode, getcwd
+
+from agent_chat.cli.acting import expanded
+from agent_chat.errors import ChatError
+from agent_chat.storage import work_tree
+from agent_chat.storage.journal import OF_LOCKS, journal_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.cli.command import Request
+    from agent_chat.records.locked_path import Located
+    from agent_chat.storage.channel import Channel
+
+
+class Locator:
+    """Finds the paths of a call in its work tree, which is looked for when the first path is."""
+
+    def __init__(self, request: Request, channel: Channel) -> None:
+        self._request = request
+        self._channel = channel
+        self._tree: work_tree.WorkTree | None = None
+
+    def __call__(self, text: str) -> Located:
+        """Returns where a path lies; fails as `work_tree` does, and with PATH_LOCK_STORAGE_ERROR."""
+        try:
+            if self._tree is None:
+                self._tree = self._find()
+            return self._tree.locate(text)
+        except OSError as error:
+            raise journal_error(self._channel, OF_LOCKS, error) from error
+
+    def _find(self) -> work_tree.WorkTree:
+        variable = fsencode(self._request.environment.get("AGENT_CHAT_WORKSPACE", "")).decode(
+            "utf-8", "surrogateescape"
+        )
+        return work_tree.find(
+            self._request.workspace,
+            option=expanded(self._request.optional_text("workspace")),
+            variable=expanded(variable),
+            recorded=self._channel.meta.workspace,
+            folder=current_folder(),
+        )
+
+
+def current_folder() -> str:
+    """Returns the path of the current folder; PATH_LOCK_INVALID_PATH when it was deleted."""
+    try:
+        return getcwd()
+    except FileNotFoundError:
+        raise ChatError("PATH_LOCK_INVALID_PATH", "the current folder is gone; go to one that is there") from None

@@ -1,0 +1,111 @@
+"""Waiting for a task or a path: block until it is done or ready, or until nobody else holds it; messages do not matter.
+
+A look is needed when a folder of records moved or something became pending; and now and then all the same, since a
+lease runs out without a trace, and not every file system moves a folder's time.
+"""
+
+from __future__ import annotations
+
+from agent_chat.operations import path_locks, tasks, waiting
+from agent_chat.records.value import Value
+from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
+from agent_chat.storage.record_store import RecordStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from agent_chat.operations.path_locks import Checked
+    from agent_chat.operations.tasks import TaskView
+    from agent_chat.records.locked_path import Located
+    from agent_chat.storage.channel import Channel
+    from agent_chat.storage.journal import Journal
+
+    T = TypeVar("T")
+
+LONGEST_TRUST_SECONDS = 1.0
+
+
+class TaskOutcome(Value):
+    """How a wait for a task ended: the task as it was last seen."""
+
+    view: TaskView
+    timed_out: bool
+    warnings: tuple[str, ...]
+
+
+class PathOutcome(Value):
+    """How a wait for a path ended: the locks that were last seen in the way."""
+
+    checked: Checked
+    timed_out: bool
+    warnings: tuple[str, ...]
+
+
+def wait_for_task(channel: Channel, agent: str, task_id: str, *, timeout: float, interval: float) -> TaskOutcome:
+    """Blocks until a task is done, cancelled or ready; TASK_NOT_FOUND at once for one that is not there."""
+
+    def look() -> tuple[TaskView, tuple[str, ...]]:
+        return tasks.show(channel, task_id, channel.workspace.clock.moment())
+
+    (view, told), timed_out, warnings = _wait(
+        channel, agent, OF_TASKS, look, lambda seen: tasks.can_end(seen[0]), timeout, interval
+    )
+    return TaskOutcome(view=view, timed_out=timed_out, warnings=warnings + told)
+
+
+def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: float, interval: float) -> PathOutcome:
+    """Blocks until no lock of another agent holds a path."""
+    checked, timed_out, warnings = _wait(
+        channel,
+        agent,
+        OF_LOCKS,
+        lambda: path_locks.check(channel, [located], agent),
+        lambda seen: not seen.conflicts,
+        timeout,
+        interval,
+    )
+    return PathOutcome(checked=checked, timed_out=timed_out, warnings=warnings + checked.warnings)
+
+
+def _wait(
+    channel: Channel,
+    agent: str,
+    journal: Journal,
+    look: Callable[[], T],
+    is_over: Callable[[T], bool],
+    timeout: float,
+    interval: float,
+) -> tuple[T, bool, tuple[str, ...]]:
+    """Looks until it is over; returns what was seen last, whether the time ran out, and warnings."""
+    clock = channel.workspace.clock
+    deadline = clock.monotonic() + timeout
+    presence, warnings = waiting.announce((channel,), (agent,))
+    try:
+        while True:
+            mark = _mark(channel, journal)
+            looked_at = clock.monotonic()
+            seen = look()
+            if is_over(seen):
+                return seen, False, warnings
+            while clock.monotonic() - looked_at < LONGEST_TRUST_SECONDS and _mark(channel, journal) == mark:
+                left = deadline - clock.monotonic()
+                if left <= 0:
+                    return seen, True, warnings
+                clock.sleep(min(left, interval))
+    finally:
+        for lock in presence:
+            lock.release()
+
+
+def _mark(channel: Channel, journal: Journal) -> object:
+    """Returns what changes when a record of a journal does, or something becomes pending."""
+    files, places = channel.workspace.files, channel.layout
+    times: list[int] = []
+    for folder in journal.folders:
+        try:
+            times.append(files.status(places.record(folder)).st_mtime_ns)
+        except FileNotFoundError:
+            times.append(0)
+    return times, RecordStore(channel, journal).mark()

@@ -1,0 +1,339 @@
+"""Path locks: files and folders of the work tree that exactly one agent edits, for as long as its lease runs."""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.operations import leases, lock_records
+from agent_chat.operations.audited import Ticket, carry_out, ticket
+from agent_chat.operations.leases import PATH_LOCK, Actor, Holding, time_left
+from agent_chat.operations.lock_records import StoredLock, Wanted, place_of
+from agent_chat.operations.participants import first_spelling, known_as
+from agent_chat.records import locked_path, path_lock
+from agent_chat.records.journal_entry import Change
+from agent_chat.records.lease import ACTIVE, DEFAULT_SECONDS, EXPIRED, granted
+from agent_chat.records.path_lock import PathLock
+from agent_chat.records.record_fields import instant_text
+from agent_chat.records.value import Value
+from agent_chat.storage.journal import OF_LOCKS
+from agent_chat.storage.lock_index import LockIndex
+from agent_chat.storage.record_store import RecordStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent_chat.records.lease import Moment
+    from agent_chat.records.locked_path import Located
+    from agent_chat.storage.channel import Channel, Mutation
+
+    Locate = Callable[[str], Located]
+
+MAX_RECORD_BYTES = 1 << 18
+
+
+class Locked(Value):
+    """What became of a lock, and the number of the audit message; `warning` is about what costs time only."""
+
+    lock: PathLock
+    seq: int
+    renewed: bool = False
+    warning: str = ""
+
+
+class Checked(Value):
+    """The locks in the way of some paths, and warnings."""
+
+    conflicts: tuple[StoredLock, ...]
+    warnings: tuple[str, ...]
+
+
+class _Call:
+    """One call on locks under the channel's lock: who asks, and what its change gets."""
+
+    def __init__(self, channel: Channel, mutation: Mutation, actor: Actor) -> None:
+        self.channel = channel
+        self.mutation = mutation
+        self.records = RecordStore(channel, OF_LOCKS, locked=True)
+        numbers = mutation.numbers()
+        self.actor = actor.replace(name=first_spelling(channel, numbers, actor.name))
+        self.ticket: Ticket = ticket(mutation, numbers)
+
+    @property
+    def look(self) -> str:
+        """The words of the command that lists the locks."""
+        return f"locks {self.channel.name}"
+
+    def recovery(self, lock_id: str) -> str:
+        """The words of the command by which the caller recovers a lock."""
+        return f"recover {self.channel.name} {lock_id} --as {self.actor.name} --reason 'the lease ran out'"
+
+    def holding(self, lock: PathLock) -> Holding:
+        """Returns a lock in the words that all leases share."""
+        return Holding(
+            id=lock.lock_id,
+            owner=lock.owner,
+            lease=lock.lease,
+            since=lock.locked_at,
+            fence=lock.fence,
+            session=lock.session,
+            previous_owner=lock.previous_owner,
+        )
+
+    def require_rights(self, lock: PathLock) -> None:
+        """Refuses whoever does not hold the lock, or holds it no longer."""
+        holding = self.holding(lock)
+        leases.require_holder(self.channel, PATH_LOCK, holding, self.actor, call=self.look)
+        leases.require_running(self.channel, PATH_LOCK, holding, self.ticket.now, call=self.recovery(lock.lock_id))
+
+    def commit(self, operation: str, event: str, before: StoredLock | None, after: PathLock | None) -> None:
+        """Commits a lock as it is afterwards, None when it is given back."""
+        lock = after if after is not None else before.lock if before is not None else None
+        assert lock is not None
+        change = Change(
+            path=place_of(lock.lock_id),
+            before=before.data if before is not None else None,
+            after=path_lock.render(after) if after is not None else None,
+        )
+        fields: dict[str, object] = {
+            "lock_id": lock.lock_id,
+            "owner": lock.owner,
+            "paths": [locked_path.to_json(path) for path in lock.paths],
+            "expires_at": instant_text(lock.lease.expires),
+            "lease_expires_at": instant_text(lock.lease.expires),
+            "fence": lock.fence,
+            "updated_at": self.ticket.created,
+        }
+        if operation == "recover":
+            fields["previous_owner"] = lock.previous_owner
+            fields["previous_expires_at"] = instant_text(lock.previous_expires_at)
+            fields["recovery_reason"] = lock.recovery_reason
+        carry_out(
+            self.mutation,
+            OF_LOCKS,
+            self.ticket,
+            operation=operation,
+            actor=self.actor.name,
+            target=lock.lock_id,
+            event=event,
+            changes=(change,),
+            fields=fields,
+            audit_failed="PATH_LOCK_AUDIT_FAILED",
+        )
+
+    def target(self, text: str, locate: Locate) -> tuple[StoredLock, PathLock]:
+        """Returns the lock that an id or a path means; PATH_LOCK_NOT_FOUND, or the code of a damaged one."""
+        if path_lock.is_lock_id(text):
+            data = self.records.read(place_of(text))
+            if data is not None:
+                return _sound(lock_records.parse_lock(self.records, place_of(text), data))
+        located = locate(text)
+        found: list[StoredLock] = []
+        for place, paths in LockIndex(self.records).paths():
+            if any(locked_path.same(located, path) for path in paths):
+                data = self.records.read(place)
+                if data is not None:
+                    found.append(lock_records.parse_lock(self.records, place, data))
+        own = [stored for stored in found if names.same(stored.owner, self.actor.name)]
+        if len(own or found) > 1:
+            ids = " or ".join(stored.id for stored in own or found)
+            raise ChatError("PATH_LOCK_INVALID_PATH", f"{names.quoted(text)} is in several locks; name {ids}")
+        for stored in own or found:
+            return _sound(stored)
+        raise self.channel.refusal(
+            "PATH_LOCK_NOT_FOUND",
+            f"no lock has the id or the exact path {names.quoted(text)} in {self.channel.name} "
+            f"({self.channel.workspace.describe()})",
+            call=self.look,
+        )
+
+
+def _sound(stored: StoredLock) -> tuple[StoredLock, PathLock]:
+    assert stored.lock is not None
+    return stored, stored.lock
+
+
+def _checked(channel: Channel, actor: Actor) -> Actor:
+    """Returns who acts, known to the channel; refuses a bad name by the code of path locks."""
+    return actor.replace(name=known_as(channel, channel.meta, leases.actor_name(PATH_LOCK, actor.name)))
+
+
+def lock(
+    channel: Channel,
+    actor: Actor,
+    located: Sequence[Located],
+    *,
+    lease_seconds: str | None = None,
+    why: str | None = None,
+) -> Locked:
+    """Locks all paths for the actor, or none; fails with PATH_LOCK_CONFLICT or PATH_LOCK_RECOVERY_REQUIRED.
+
+    Where one of the actor's own running locks covers them all, that lock's lease runs anew.
+    """
+    who = _checked(channel, actor)
+    seconds = leases.duration(PATH_LOCK, lease_seconds, DEFAULT_SECONDS)
+    reason = leases.reason(PATH_LOCK, why) if why is not None else None
+    with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
+        call = _Call(channel, mutation, who)
+        index = LockIndex(call.records)
+        own = _obstacles(call, Wanted(located), index)
+        covering = _covering(call, own, located)
+        lease = granted(call.ticket.now, seconds)
+        if covering is not None:
+            stored, held = covering
+            taken = held.replace(lease=lease)
+            call.commit("renew-lock", "path.lock.renewed", stored, taken)
+        else:
+            taken = _new_lock(call, located).replace(lease=lease, reason=reason)
+            if len(path_lock.render(taken)) > MAX_RECORD_BYTES:
+                raise ChatError("PATH_LOCK_INVALID_PATH", "so many paths make too large a record; lock a folder")
+            call.commit("lock", "path.locked", None, taken)
+        index.add(place_of(taken.lock_id), taken.paths)
+        return Locked(lock=taken, seq=call.ticket.seq, renewed=covering is not None, warning=index.store())
+
+
+def _new_lock(call: _Call, located: Sequence[Located]) -> PathLock:
+    paths = {each.path.normalized_path: each.path for each in reversed(located)}
+    return PathLock(
+        lock_id=call.channel.workspace.ids.fresh(),
+        channel=call.channel.name,
+        owner=call.actor.name,
+        paths=tuple(reversed(paths.values())),
+        lease=granted(call.ticket.now, DEFAULT_SECONDS),
+        locked_at=call.ticket.now.wall // 1,
+        fence=call.ticket.seq,
+        session=call.actor.session,
+    )
+
+
+def _obstacles(call: _Call, wanted: Wanted, index: LockIndex) -> list[StoredLock]:
+    """Returns the actor's own locks on the wanted paths; refuses when there are others, or some that have run out."""
+    now = call.ticket.now
+    found = list(lock_records.in_the_way(call.records, wanted, index))
+    others = [stored for stored in found if not names.same(stored.owner, call.actor.name)]
+    running = [stored for stored in others if stored.lock is None or stored.lock.lease.standing(now) == ACTIVE]
+    if running:
+        raise call.channel.refusal(
+            "PATH_LOCK_CONFLICT",
+            "; ".join(conflict_text(stored, now) for stored in running),
+            call=f"wait {call.channel.name} --path {_quoted(wanted)} --as {call.actor.name}",
+            conflicts=[conflict_fields(stored, now) for stored in running],
+        )
+    for stored in found:
+        if stored.lock is not None and (stored in others or stored.lock.lease.standing(now) == EXPIRED):
+            holding = call.holding(stored.lock)
+            raise leases.lapsed(call.channel, PATH_LOCK, holding, now, call=call.recovery(stored.id))
+    return found
+
+
+def _quoted(wanted: Wanted) -> str:
+    """Returns the first wanted path as a word that a shell passes on unchanged."""
+    text = wanted.located[0].path.display_path
+    plain = all(sign.isalnum() or sign in "/._-+:@%" for sign in text)
+    return text if plain else "'" + text.replace("'", "'\\''") + "'"
+
+
+def _covering(call: _Call, own: Sequence[StoredLock], located: Sequence[Located]) -> tuple[StoredLock, PathLock] | None:
+    """Returns one of the actor's own locks, of this very session, that covers all paths."""
+    for stored in own:
+        held = stored.lock
+        if held is None or (held.session is not None and held.session != call.actor.session):
+            continue
+        if all(locked_path.covers(held.paths, each) for each in located):
+            return stored, held
+    return None
+
+
+def renew(channel: Channel, actor: Actor, target: str, locate: Locate, *, lease_seconds: str | None = None) -> Locked:
+    """Makes the holder's lease run anew from now, for its own length where none is given."""
+    who = _checked(channel, actor)
+    leases.duration(PATH_LOCK, lease_seconds, DEFAULT_SECONDS)
+    with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
+        call = _Call(channel, mutation, who)
+        stored, held = call.target(target, locate)
+        call.require_rights(held)
+        seconds = leases.duration(PATH_LOCK, lease_seconds, held.lease.seconds or DEFAULT_SECONDS)
+        renewed = held.replace(lease=granted(call.ticket.now, seconds))
+        call.commit("renew-lock", "path.lock.renewed", stored, renewed)
+        return Locked(lock=renewed, seq=call.ticket.seq, renewed=True)
+
+
+def unlock(channel: Channel, actor: Actor, target: str, locate: Locate) -> Locked:
+    """Gives a whole lock back; only its owner can, and only while its lease runs."""
+    who = _checked(channel, actor)
+    with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
+        call = _Call(channel, mutation, who)
+        stored, held = call.target(target, locate)
+        call.require_rights(held)
+        call.commit("unlock", "path.lock.unlocked", stored, None)
+        return Locked(lock=held, seq=call.ticket.seq)
+
+
+def recover(
+    channel: Channel, actor: Actor, target: str, locate: Locate, why: str, *, lease_seconds: str | None = None
+) -> Locked:
+    """Gives a lock whose lease has run out, or is suspect, to the actor, with a reason; the former owner included."""
+    who = _checked(channel, actor)
+    reason = leases.reason(PATH_LOCK, why)
+    seconds = leases.duration(PATH_LOCK, lease_seconds, DEFAULT_SECONDS)
+    with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
+        call = _Call(channel, mutation, who)
+        stored, held = call.target(target, locate)
+        holding = call.holding(held)
+        now = call.ticket.now
+        leases.require_recoverable(channel, PATH_LOCK, "PATH_LOCK_NOT_STALE", holding, now, call=call.look)
+        if call.actor.fence is not None:
+            mine = holding.replace(owner=call.actor.name)
+            leases.require_holder(channel, PATH_LOCK, mine, call.actor, call=call.look)
+        taken = held.replace(
+            owner=call.actor.name,
+            lease=granted(now, seconds),
+            locked_at=now.wall // 1,
+            previous_owner=held.owner,
+            previous_expires_at=held.lease.expires,
+            recovery_reason=reason,
+            fence=call.ticket.seq,
+            session=call.actor.session,
+        )
+        call.commit("recover", "path.lock.recovered", stored, taken)
+        return Locked(lock=taken, seq=call.ticket.seq)
+
+
+def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Checked:
+    """Returns the locks in the way of some paths; those of `agent` do not count, unless they are undecided."""
+    records = RecordStore(channel, OF_LOCKS)
+    name = known_as(channel, channel.meta, leases.actor_name(PATH_LOCK, agent)) if agent is not None else None
+    found = lock_records.in_the_way(records, Wanted(located), LockIndex(records))
+    conflicts = tuple(each for each in found if name is None or not names.same(each.owner, name))
+    faults = tuple(each.fault for each in conflicts if each.fault)
+    return Checked(conflicts=conflicts, warnings=records.warnings() + faults)
+
+
+def every(channel: Channel) -> Checked:
+    """Returns all locks, and warnings."""
+    records = RecordStore(channel, OF_LOCKS)
+    found = tuple(lock_records.every_lock(records))
+    return Checked(conflicts=found, warnings=records.warnings() + tuple(each.fault for each in found if each.fault))
+
+
+def conflict_text(stored: StoredLock, now: Moment) -> str:
+    """Returns who holds what, and for how long, in words."""
+    paths = ", ".join(
+        path.normalized_path + ("/" if path.kind == locked_path.DIRECTORY else "") for path in stored.paths
+    )
+    if stored.lock is None:
+        return f"{paths or '?'}: held by a damaged lock, {stored.id}"
+    pending = ", in a pending change" if stored.pending else ""
+    return f"{paths}: {stored.owner}, lock {stored.id}, {time_left(stored.lock.lease, now)}{pending}"
+
+
+def conflict_fields(stored: StoredLock, now: Moment) -> dict[str, object]:
+    """Returns a lock as replies show it: its record, and how it stands; of a damaged one what can be read."""
+    if stored.lock is None:
+        paths = [locked_path.to_json(path) for path in stored.paths]
+        return {"lock_id": stored.id, "owner": None, "paths": paths, "damaged": stored.fault, "expired": False}
+    fields = path_lock.to_json(stored.lock)
+    fields["expired"] = stored.has_run_out(now)
+    if stored.pending:
+        fields["pending"] = True
+    return fields

@@ -1,0 +1,111 @@
+"""The paths of all locks without opening each: a cache of what every lock's file says, checked before it is believed.
+
+A line is believed only of a file that still has the time, size and number that it had when it was read; all others are
+read. The cache may be deleted at any time, and a damaged one counts as none.
+"""
+
+from __future__ import annotations
+
+from binascii import crc32
+
+from agent_chat.records import path_lock
+from agent_chat.records.locked_path import LockedPath
+from agent_chat.storage import layout
+from agent_chat.storage.journal import LOCKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_chat.storage.record_store import RecordStore
+
+_VERSION = "1"
+_MAX_BYTES = 64 << 20
+
+
+class LockIndex:
+    """The locks of a channel and their paths."""
+
+    def __init__(self, records: RecordStore) -> None:
+        self._records = records
+        self._workspace = records.channel.workspace
+        self._layout = records.channel.layout
+        self._path = layout.join(self._layout.cache, "locks.index")
+        self._fresh: dict[str, str] = {}
+
+    def paths(self) -> Iterator[tuple[str, tuple[LockedPath, ...]]]:
+        """Yields the place of every lock and its paths; of a damaged one those that can be read."""
+        known = self._load()
+        unsettled = self._records.held()
+        for name in self._records.names(LOCKS):
+            place = f"{LOCKS}/{name}"
+            mark = "" if place in unsettled else self._mark(place)
+            line = known.get(name, "")
+            if mark and line.startswith(mark):
+                self._fresh[name] = line
+                yield place, _paths_in(line)
+                continue
+            data = self._records.read(place)
+            if data is None:
+                continue
+            paths = _read_paths(data)
+            # The file may have been replaced between the two looks; then the line is not kept.
+            if paths and mark and mark == self._mark(place):
+                self._fresh[name] = _line(mark, paths)
+            yield place, paths
+
+    def add(self, place: str, paths: tuple[LockedPath, ...]) -> None:
+        """Takes note of a lock that its caller has just written, under the channel's lock."""
+        mark = self._mark(place)
+        if mark:
+            self._fresh[place.rpartition("/")[2]] = _line(mark, paths)
+
+    def store(self) -> str:
+        """Stores what `paths` and `add` gathered; returns a warning when it could not be, which costs time only."""
+        lines = [f"{name}\t{line}" for name, line in self._fresh.items()]
+        text = "\n".join(lines).encode("utf-8")
+        data = f"{_VERSION} {crc32(text):08x}\n".encode("ascii") + text
+        files = self._workspace.files
+        temporary = self._layout.temporary(self._workspace.ids.fresh())
+        try:
+            files.write_new(temporary, data, sync=False)
+            files.replace(temporary, self._path)
+        except OSError as error:
+            return f"the index of the locks could not be stored ({error.strerror or error}); the next call is slower"
+        return ""
+
+    def _mark(self, place: str) -> str:
+        """Returns what tells that a file is still the one that was read; empty when it is not there."""
+        try:
+            status = self._workspace.files.status(self._layout.record(place))
+        except FileNotFoundError:
+            return ""
+        return f"{status.st_mtime_ns} {status.st_size} {status.st_ino}\t"
+
+    def _load(self) -> dict[str, str]:
+        """Returns the stored lines by file name; none where there is no index, or a damaged one."""
+        try:
+            data = self._workspace.files.read_file(self._path, _MAX_BYTES)
+        except OSError:
+            return {}  # whatever the reason: the records themselves are read instead
+        head, _, text = data.partition(b"\n")
+        if head.decode("utf-8", "replace") != f"{_VERSION} {crc32(text):08x}":
+            return {}
+        try:
+            lines = text.decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            return {}
+        return dict(line.split("\t", 1) for line in lines if "\t" in line)
+
+
+def _line(mark: str, paths: tuple[LockedPath, ...]) -> str:
+    return mark + "\t".join(f"{path.kind} {path.normalized_path}" for path in paths)
+
+
+def _paths_in(line: str) -> tuple[LockedPath, ...]:
+    found = [text.partition(" ") for text in line.split("\t")[1:]]
+    return tuple(LockedPath(normalized_path=path, display_path=path, kind=kind) for kind, _, path in found)
+
+
+def _read_paths(data: bytes) -> tuple[LockedPath, ...]:
+    return path_lock.paths_in(data)
