@@ -55,7 +55,10 @@ def _for_path(request: Request, channel: Channel, agent: str, path: str, timeout
     lines = [safe_line(conflict_text(each, now)) for each in conflicts] or ["free"]
     if outcome.timed_out:
         lines.append(f"not free within {timeout:g} s; call again")
-    fields = {"path": located.path.normalized_path, "conflicts": [conflict_fields(each, now) for each in conflicts]}
+    fields: dict[str, object] = {
+        "path": located.path.normalized_path,
+        "conflicts": [conflict_fields(each, now) for each in conflicts],
+    }
     return _reply(channel, agent, fields, "\n".join(lines), outcome.warnings, timed_out=outcome.timed_out)
 
 

@@ -78,7 +78,7 @@ def read_lock(records: RecordStore, place: str) -> StoredLock | None:
     data = records.read(place)
     if data is None:
         return None
-    pending = place in records.held()
+    pending = records.is_held(place)
     try:
         return parse_lock(records, place, data).replace(pending=pending)
     except ChatError as error:

@@ -354,7 +354,7 @@ def _looked_at(
     """Returns a task as it is shown, and whether its claim, by a file of its own, is the one that it tells of."""
     task = stored.task
     waits = task_records.waiting_for(records, task, known)
-    pending = any(place == stored.place for place in records.held())
+    pending = records.is_held(stored.place)
     claim, fault, fits = None, "", True
     try:
         found = task_records.the_claim(records, task, listed)

@@ -54,6 +54,10 @@ class ChannelLayout:
         """Returns the path of a temporary file; in the cache, so that the channel folder's times stay as they are."""
         return join(self.cache, TEMPORARY_PREFIX + token)
 
+    def cached(self, name: str) -> str:
+        """Returns the path of a file in the cache."""
+        return join(self.cache, name)
+
     def taken_back(self, seq: int) -> str:
         """Returns where a message goes whose publication failed half-way: a trace that its number was used."""
         return join(self.cache, f"{TAKEN_BACK_PREFIX}{seq:04d}")

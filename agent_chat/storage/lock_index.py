@@ -10,7 +10,6 @@ from binascii import crc32
 
 from agent_chat.records import path_lock
 from agent_chat.records.locked_path import LockedPath
-from agent_chat.storage import layout
 from agent_chat.storage.journal import LOCKS
 
 TYPE_CHECKING = False
@@ -30,16 +29,15 @@ class LockIndex:
         self._records = records
         self._workspace = records.channel.workspace
         self._layout = records.channel.layout
-        self._path = layout.join(self._layout.cache, "locks.index")
+        self._path = self._layout.cached("locks.index")
         self._fresh: dict[str, str] = {}
 
     def paths(self) -> Iterator[tuple[str, tuple[LockedPath, ...]]]:
         """Yields the place of every lock and its paths; of a damaged one those that can be read."""
         known = self._load()
-        unsettled = self._records.held()
         for name in self._records.names(LOCKS):
             place = f"{LOCKS}/{name}"
-            mark = "" if place in unsettled else self._mark(place)
+            mark = "" if self._records.is_held(place) else self._mark(place)
             line = known.get(name, "")
             if mark and line.startswith(mark):
                 self._fresh[name] = line

@@ -12,11 +12,13 @@ from agent_chat.storage.journal import journal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from os import stat_result
+
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.journal import Journal
     from agent_chat.storage.recovery import Opened
 
-    Mark = tuple[str, int, int, int]
+    Mark = tuple[int, str, int, int, int]
 
 
 class RecordStore:
@@ -30,7 +32,7 @@ class RecordStore:
         self.journal = journal
         self._locked = locked
         self._looked = locked
-        self._mark: Mark | None = None
+        self._mark: Mark = (0, "", 0, 0, 0)
         self._pending: Opened | None = None
         self._decision = ""
 
@@ -63,11 +65,13 @@ class RecordStore:
                 names.update(() if data is None else (name,))
         return sorted(names)
 
-    def held(self) -> set[str]:
-        """Returns the places of the records that something pending is about."""
+    def is_held(self, place: str) -> bool:
+        """Tells whether something pending is about a record; of a damaged entry nobody knows what it is about."""
         self._require_look()
-        entry = self._pending.entry if self._pending is not None else None
-        return {change.path for change in entry.changes} if entry is not None else set()
+        if self._pending is None:
+            return False
+        entry = self._pending.entry
+        return entry is None or any(change.path == place for change in entry.changes)
 
     def pending(self) -> list[tuple[str, bytes | None]]:
         """Returns, of each record that something pending is about, its place with the bytes before, and those after."""
@@ -92,22 +96,28 @@ class RecordStore:
         call = self.channel.workspace.call(f"{self.journal.recovery} {self.channel.name} --as NAME")
         return (f"{what} is pending (under way, or interrupted); {will}: {call}",)
 
-    def mark(self) -> Mark | None:
-        """Returns what tells one pending entry, and one phase of it, from another; None when nothing is pending."""
-        files, places = self.channel.workspace.files, self.channel.layout
-        for place in (self.journal.entry, self.journal.foreign):
-            try:
-                status = files.status(places.record(place))
-            except FileNotFoundError:
-                continue
-            return place, status.st_ino, status.st_size, status.st_mtime_ns
-        return None
+    def mark(self) -> Mark:
+        """Returns what changes when an entry becomes pending, reaches a phase, or is settled."""
+        journal = self.journal
+        folder = self._status(journal.audit)
+        moved = folder.st_mtime_ns if folder is not None else 0
+        for place in (journal.entry, journal.foreign):
+            status = self._status(place) if folder is not None or place == journal.foreign else None
+            if status is not None:
+                return moved, place, status.st_ino, status.st_size, status.st_mtime_ns
+        return moved, "", 0, 0, 0
+
+    def _status(self, place: str) -> stat_result | None:
+        try:
+            return self.channel.workspace.files.status(self.channel.layout.record(place))
+        except FileNotFoundError:
+            return None
 
     def _require_look(self) -> None:
         if not self._looked:
             self._looked = True
             self._mark = self.mark()
-            self._pending = recovery.opened(self.channel, self.journal) if self._mark is not None else None
+            self._pending = recovery.opened(self.channel, self.journal) if self._mark[1] else None
             entry = self._pending.entry if self._pending is not None else None
             self._decision = recovery.decision(self.channel, entry) if entry is not None else ""
 

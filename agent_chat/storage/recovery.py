@@ -154,7 +154,7 @@ def settle(
     entry = found.entry
     decided = journal_entry.REFUSE if entry is None else decision(channel, entry, resolution)
     if entry is None or decided == journal_entry.REFUSE:
-        if not keep:
+        if not keep or found.later:
             raise _refusal(channel, journal, found, actor)
         return _keep(mutation, journal, found, actor)
     if decided == journal_entry.UNDO:
@@ -178,7 +178,7 @@ def _refusal(channel: Channel, journal: Journal, found: Opened, actor: str) -> C
             "look for its message, then say rollback or published",
             call=f"{call} --resolve-publication rollback",
         )
-    fault = found.fault or "a file is neither as before nor as after it"
+    fault = found.fault or "a file, or its message, is neither as before nor as after it"
     return channel.refusal(journal.invalid, f"{where} is damaged: {fault}; nothing was changed", call=f"{call} --keep")
 
 
@@ -281,8 +281,9 @@ def _keep(mutation: Mutation, journal: Journal, found: Opened, actor: str) -> Se
     if publication.exists(mutation.files, channel.layout.record(f"{journal.audit}/{name}.md")):
         name += f"-{channel.workspace.ids.fresh()}"
     mutation.files.replace(path, channel.layout.record(f"{journal.audit}/{name}.md"))
-    for folder in {found.place.rpartition("/")[0], journal.audit, journal.name}:
+    for folder in dict.fromkeys((found.place.rpartition("/")[0], journal.audit, journal.name)):
         mutation.files.sync_folder(channel.layout.record(folder))
+    mutation.files.sync_folder(channel.layout.folder)
     return Settled(outcome=KEPT, transaction=transaction, seq=seq)
 
 

@@ -76,17 +76,14 @@ def _entry(plan: Plan) -> Entry:
     )
     built = [recovery.history_name(entry, unique=True), entry.message_file]
     built += [change.path.rpartition("/")[2] for change in entry.changes]
-    for name in built:
-        if len(name.encode("utf-8")) > names.MAX_FILE_NAME_BYTES:
-            raise ChatError(
-                "TASK_INVALID_ARGUMENT", f"the file name {names.quoted(name)} would be longer than its limit"
-            )
+    # Names and ids are bounded, and these bounds leave room; should one grow, it must not be found out half-way.
+    assert all(len(name.encode("utf-8")) <= names.MAX_FILE_NAME_BYTES for name in built)
     return entry
 
 
 def _carry_out(mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, progress: _Progress) -> None:
     files, places = mutation.files, mutation.channel.layout
-    _make_folders(mutation, journal, entry)
+    _make_folders(mutation, journal)
     temporary = mutation.write_temporary(journal_entry.render(entry))
     publication.name_new(files, temporary, places.record(journal.entry))
     progress.phase = journal_entry.PREPARED
@@ -102,14 +99,27 @@ def _carry_out(mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, p
     recovery.file(mutation, journal, entry)
 
 
-def _make_folders(mutation: Mutation, journal: Journal, entry: Entry) -> None:
-    """Makes the folders that are missing, durably: what is put in them must not be lost with them."""
-    places = mutation.channel.layout
-    for folder in dict.fromkeys((journal.name, journal.audit, *entry.folders)):
-        if not publication.exists(mutation.files, places.record(folder)):
-            mutation.files.make_folder(places.record(folder))
-            above = folder.rpartition("/")[0]
-            mutation.files.sync_folder(places.record(above) if above else places.folder)
+def _make_folders(mutation: Mutation, journal: Journal) -> None:
+    """Makes the folders that are missing, durably: what is put in them must not be lost with them.
+
+    A folder that is there may be one whose maker was killed before its name was synced. That the names are safe is
+    noted in the cache once they are; without the note they are synced again.
+    """
+    files, places = mutation.files, mutation.channel.layout
+    note = places.cached(f"folders-{journal.name}")
+    folders = (journal.name, journal.audit, *journal.folders)
+    missing = [folder for folder in folders if not publication.exists(files, places.record(folder))]
+    noted = publication.exists(files, note)
+    if noted and not missing:
+        return
+    if noted:
+        files.remove(note)
+    for folder in dict.fromkeys(missing):
+        files.make_folder(places.record(folder))
+    files.sync_folder(places.record(journal.name))
+    files.sync_folder(places.folder)
+    files.make_folder(places.cache)
+    files.write_new(note, b"", sync=False)
 
 
 def _settled(mutation: Mutation, journal: Journal, plan: Plan, progress: _Progress, error: BaseException) -> bool:
@@ -143,7 +153,9 @@ def _settled(mutation: Mutation, journal: Journal, plan: Plan, progress: _Progre
             call=call,
             transaction=plan.message.transaction,
         ) from error
-    if settled.outcome == recovery.FINISHED:
+    filed = settled.outcome == recovery.NOTHING and progress.phase == journal_entry.PUBLISHED
+    if settled.outcome == recovery.FINISHED or filed:
+        # A name of the entry that a power loss takes back is found pending and published, and finished.
         return told
     if isinstance(error, OSError):
         code = plan.audit_failed if progress.phase == journal_entry.APPLIED else journal.io_error

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from agent_chat.cli.main import main
+from agent_chat.records.lease import Moment
 from agent_chat.storage import filesystem
 from agent_chat.storage.workspace import Clock, Workspace
 
@@ -83,6 +84,10 @@ class FakeClock(Clock):
     def monotonic(self) -> float:
         """The same time: it is never turned back."""
         return self._now
+
+    def moment(self) -> Moment:
+        """The time that the test has set, on a boot of its own."""
+        return Moment(wall=self._now, boot_id="boot-of-the-test", boot=self._now - START)
 
     def sleep(self, seconds: float) -> None:
         """Turns the clock and remembers by how much."""

@@ -1,4 +1,4 @@
-"""What a disk means: the channels, messages, cursors and markers on it, read without the code under test's own stores.
+"""What a disk means: the channels on it and all that is in them, read without the code under test's own stores.
 
 Times are left out, so that two disks that mean the same are equal.
 """
@@ -6,17 +6,23 @@ Times are left out, so that two disks that mean the same are equal.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent_chat.operations.channels import IGNORE_TEXT
 from agent_chat.records import channel_meta, message
 from agent_chat.storage import cursor_store, layout
 from agent_chat.storage.message_numbers import seq_of
+from tests.support.journal_views import records_of, timeless, without_ids
 
 if TYPE_CHECKING:
     from agent_chat.records.channel_meta import ChannelMeta
     from agent_chat.records.message import Message
     from tests.support.disks import Disk
+    from tests.support.journal_views import Records
+
+
+_FENCE = re.compile(r'"fence": \d+')
 
 
 class Identity(NamedTuple):
@@ -28,12 +34,16 @@ class Identity(NamedTuple):
 
 
 class ChannelView(NamedTuple):
-    """One channel: messages by file name, cursors by file name as number and late files, other files by name."""
+    """One channel: messages by file name, cursors by file name as number and late files, other files by name.
+
+    A random id in a message's name is written like any other.
+    """
 
     meta: ChannelMeta
     messages: dict[str, Message]
     cursors: dict[str, tuple[int, tuple[str, ...]]]
     others: dict[str, bytes]
+    records: Records
 
     def unread(self, agent: str) -> list[int]:
         """Returns the numbers above an agent's cursor that are for it."""
@@ -67,10 +77,15 @@ def _without_numbers(view: RootView) -> object:
         name: (
             channel.meta,
             channel.others,
-            [item.replace(seq=0) for item in sorted(channel.messages.values(), key=lambda item: item.seq)],
+            channel.records.without_fences(),
+            [_without_number(item) for item in sorted(channel.messages.values(), key=lambda item: item.seq)],
         )
         for name, channel in view.channels.items()
     }
+
+
+def _without_number(item: Message) -> Message:
+    return item.replace(seq=0, body=_FENCE.sub("", item.body) if item.transaction else item.body)
 
 
 def view_of(disk: Disk) -> RootView:
@@ -98,7 +113,7 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
                 cursor = cursor_store.parse(data)
                 cursors[name] = (cursor.seq, cursor.late)
             elif place == folder and seq_of(name) is not None:
-                messages[name] = message.parse(data, seq=seq_of(name)).replace(created="")
+                messages[without_ids(name)] = timeless(message.parse(data, seq=seq_of(name)))
             elif place == folder and name not in layout.OURS:
                 others[name] = data
         except ValueError as error:
@@ -108,7 +123,13 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
     except ValueError as error:
         broken.append(f"{folder}: {error}")
         return None
-    return ChannelView(meta, messages, cursors, others)
+    inside = len(folder) + 1
+    files = {path[inside:].replace(os.sep, "/"): data for path, data in disk.files.items() if _is_in(path, folder)}
+    return ChannelView(meta, messages, cursors, others, records_of(files, broken))
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path.startswith(folder + os.sep)
 
 
 def has_lost_numbers(disk: Disk) -> bool:
