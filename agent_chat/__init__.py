@@ -1,5 +1,7 @@
 """Several coding agents and people talk through Markdown files in shared folders."""
 
+from __future__ import annotations
+
 __version__ = "0.1.0"
 
 

@@ -34,12 +34,12 @@ def doctor(request: Request) -> Reply:
     for channel in channels:
         examined = operations.examine(channel, show)
         if request.flag("fix") and not any(f.id == "channel.meta" for f in examined.findings):
+            mended: list[str] = []
             try:
-                mended = mend(channel, examined)
+                mend(channel, examined, mended)
             except (ChatError, OSError) as error:
                 # What could not be mended is still told, and the other channels are still looked at.
                 failures.append((channel.name, error))
-                mended = []
             fixed += [f"{channel.name}: {line}" for line in mended]
             if mended:
                 examined = operations.examine(channel, show)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from os import fsencode, getcwd
+from os import fsencode
 
 from agent_chat.cli.acting import expanded
 from agent_chat.errors import ChatError
-from agent_chat.storage import work_tree
+from agent_chat.storage import filesystem, work_tree
 from agent_chat.storage.journal import OF_LOCKS, journal_error
 
 TYPE_CHECKING = False
@@ -49,6 +49,6 @@ class Locator:
 def current_folder() -> str:
     """Returns the path of the current folder; PATH_LOCK_INVALID_PATH when it was deleted."""
     try:
-        return getcwd()
+        return filesystem.absolute(".")
     except FileNotFoundError:
         raise ChatError("PATH_LOCK_INVALID_PATH", "the current folder is gone; go to one that is there") from None

@@ -34,11 +34,11 @@ def _located(request: Request, channel: Channel) -> list[Located]:
 
 def _reply(channel: Channel, locked: Locked, verb: str) -> Reply:
     lock = locked.lock
-    paths = ", ".join(safe_line(path.normalized_path) for path in lock.paths)
+    paths = safe_line(path_locks.paths_text(lock.paths))
     left = ""
     if verb != "unlocked":
         left = f": {time_left(lock.lease, channel.workspace.clock.moment())}, fence {lock.fence}"
-    line = f"{verb} {paths} as {lock.lock_id}{left} (#{locked.seq})"
+    line = f"{verb} {paths}, lock {lock.lock_id}{left} (#{locked.seq})"
     return Reply(
         data={**channel.where(), "lock": path_lock.to_json(lock), "seq": locked.seq},
         text=line,

@@ -21,7 +21,7 @@ LOCKS = "agent_chat.cli.lock_commands"
 ROWS = (
     Command(
         path=("lock",),
-        summary="Locks files and folders of the work tree for one agent: all of them, or none.",
+        summary="Locks files and folders for one agent: all of them, or none.",
         handler=f"{LOCKS}:lock",
         mutates=True,
         notes="Asking again for what one's own lock covers makes its lease run anew.",
@@ -77,7 +77,7 @@ ROWS = (
     ),
     Command(
         path=("recover-pending",),
-        summary="Undoes or finishes an interrupted change of locks; gives nothing to anybody.",
+        summary="Undoes or finishes an interrupted change of locks; reassigns nothing.",
         handler=f"{LOCKS}:recover_pending",
         mutates=True,
         arguments=(CHANNEL, AGENT, RESOLVE, KEEP),

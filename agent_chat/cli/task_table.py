@@ -127,7 +127,7 @@ ROWS = (
     _on_claim("recover", "Takes over a task whose lease ran out, with a reason.", REASON, LEASE, FENCE),
     Command(
         path=("task", "recover-pending"),
-        summary="Undoes or finishes an interrupted change of tasks; gives nothing to anybody.",
+        summary="Undoes or finishes an interrupted change of tasks; reassigns nothing.",
         handler=f"{CLAIMS}:recover_pending",
         mutates=True,
         arguments=(CHANNEL, AGENT, RESOLVE, KEEP),

@@ -61,7 +61,7 @@ class _Call:
     @property
     def recovery(self) -> str:
         """The words of the command by which the caller recovers the task."""
-        return f"task recover {self.channel.name} {self.task.id} --as {self.actor.name} --reason 'the lease ran out'"
+        return f"task recover {self.channel.name} {self.task.id} --as {self.actor.name} --reason 'taking over'"
 
     def claim(self) -> StoredClaim | None:
         """Returns the claim on the task."""

@@ -81,6 +81,7 @@ def _wait(
     """Looks until it is over; returns what was seen last, whether the time ran out, and warnings."""
     clock = channel.workspace.clock
     deadline = clock.monotonic() + timeout
+    look()  # what is refused is refused before anything is made
     presence, warnings = waiting.announce((channel,), (agent,))
     try:
         while True:

@@ -1,15 +1,15 @@
 """The doctor: looks at every file of a root and names each invariant of docs/format.md that is broken, with a remedy.
 
 The doctor changes nothing; what can be mended without losing anything is mended by `mending`, when asked for. The
-invariants are in `findings`.
+invariants are in `findings`; tasks, claims, path locks and their journals are looked at by `record_checks`.
 """
 
 from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.operations import markers
-from agent_chat.operations.findings import Finding
+from agent_chat.operations import markers, record_checks
+from agent_chat.operations.findings import Finding, mode_findings, unreadable
 from agent_chat.operations.late import below_every_cursor
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication
@@ -95,7 +95,7 @@ def examine(channel: Channel, progress: Progress | None = None) -> Examined:
     try:
         numbers = channel.messages.numbers()
     except OSError as error:
-        findings.append(_unreadable(channel.layout.folder, error))
+        findings.append(unreadable(channel.layout.folder, error, id="message.file"))
         return Examined(
             channel=channel, numbers=channel.messages.nothing(), stored=(), late=(), findings=tuple(findings)
         )
@@ -111,6 +111,7 @@ def examine(channel: Channel, progress: Progress | None = None) -> Examined:
     findings += _check_parents(channel, stored)
     findings += _looked_at(channel, _check_others(channel, numbers, stored))
     findings += _looked_at(channel, _check_temporaries(channel))
+    findings += record_checks.check(channel, stored, {finding.path for finding in findings})
     return Examined(channel=channel, numbers=numbers, stored=tuple(stored), late=tuple(late), findings=tuple(findings))
 
 
@@ -120,16 +121,7 @@ def _looked_at(channel: Channel, findings: Iterator[Finding]) -> Iterator[Findin
         yield from findings
     except OSError as error:
         path = error.filename if isinstance(error.filename, str) else channel.layout.folder
-        yield _unreadable(path, error)
-
-
-def _unreadable(path: str, error: OSError) -> Finding:
-    return Finding(
-        id="message.file",
-        path=path,
-        message=f"it cannot be read: {error.strerror or error}",
-        remedy="mend its permissions or the disk",
-    )
+        yield unreadable(path, error, id="message.file")
 
 
 def _check_meta(channel: Channel) -> Iterator[Finding]:
@@ -202,7 +194,7 @@ def _check_unit(channel: Channel, seq: int, files: list[str]) -> tuple[list[Stor
     try:
         unit = channel.messages.load_unit(seq, files)
     except OSError as error:
-        return [], [_unreadable(channel.layout.file(files[0]), error)]
+        return [], [unreadable(channel.layout.file(files[0]), error, id="message.file")]
     stored = [item for item in unit if isinstance(item, Stored)]
     for item in unit:
         path = channel.layout.file(item.file)
@@ -217,7 +209,7 @@ def _check_unit(channel: Channel, seq: int, files: list[str]) -> tuple[list[Stor
             remedy = "remove it" if kind == "message.copy" else "mend it by hand, or move it away"
             findings.append(Finding(id=kind, path=path, message=item.reason, remedy=remedy))
         else:
-            findings += _check_mode(channel, path)
+            findings += mode_findings(channel.workspace.files, path)
     for extra in stored[1:]:
         findings.append(
             Finding(
@@ -228,19 +220,6 @@ def _check_unit(channel: Channel, seq: int, files: list[str]) -> tuple[list[Stor
             )
         )
     return stored, findings
-
-
-def _check_mode(channel: Channel, path: str) -> Iterator[Finding]:
-    """Checks that a file can be read by those who can read the root (on Windows modes say nothing)."""
-    files = channel.workspace.files
-    missing = files.root_status().st_mode & 0o044 & ~files.status(path).st_mode
-    if missing:
-        yield Finding(
-            id="file.mode",
-            path=path,
-            message="others who can read the root cannot read it",
-            remedy="give it the permissions of the root (chmod)",
-        )
 
 
 def _check_cursors(channel: Channel, numbers: Numbers, stored: list[Stored]) -> tuple[list[str], list[Finding]]:

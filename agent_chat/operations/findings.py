@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from agent_chat.records.value import Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_chat.storage.filesystem import FileSystem
+
 ERROR = "error"
 WARNING = "warning"
 
@@ -32,6 +38,25 @@ INVARIANTS: dict[str, tuple[str, str]] = {
     "temporary.stale": (WARNING, "no temporary is older than an hour"),
     "marker.audited": (WARNING, "a claimed marker has its audit message"),
     "marker.unique": (ERROR, "a marker is claimed by one agent"),
+    "record.file": (ERROR, "a record, a journal entry and their folders can be read, and the files are ordinary ones"),
+    "task.valid": (ERROR, "a task is a valid record of a known version, named by its id, of this channel"),
+    "task.unique": (ERROR, "no two tasks differ only in case"),
+    "task.dependency": (ERROR, "what a task depends on is there"),
+    "task.cycle": (ERROR, "no task depends on itself, at any depth"),
+    "task.claim": (WARNING, "a task that tells of a lease has its claim"),
+    "claim.valid": (
+        ERROR,
+        "a claim is a valid record of a known version, named by its task and owner, of this channel",
+    ),
+    "claim.unique": (ERROR, "a task has one claim"),
+    "claim.task": (WARNING, "the task of a claim is there, and in progress or blocked"),
+    "claim.agrees": (ERROR, "a claim and its task tell of the same owner and the same end of the lease"),
+    "lock.valid": (ERROR, "a path lock is a valid record of a known version, named by its id, of this channel"),
+    "lock.overlap": (ERROR, "no two running path locks of different owners are on one path"),
+    "lease.suspect": (WARNING, "no lease would run on for longer than it is long"),
+    "journal.pending": (ERROR, "no change of records is left half-way"),
+    "journal.valid": (ERROR, "a change that is left half-way can be decided by recovery"),
+    "journal.filed": (WARNING, "a filed entry is whole, and its change was announced"),
 }
 
 
@@ -47,3 +72,25 @@ class Finding(Value):
     def severity(self) -> str:
         """How bad it is: "error" or "warning"."""
         return INVARIANTS[self.id][0]
+
+
+def unreadable(path: str, error: OSError, *, id: str) -> Finding:  # noqa: A002 - the word of the finding
+    """Returns the finding about what cannot be looked at."""
+    return Finding(
+        id=id,
+        path=path,
+        message=f"it cannot be read: {error.strerror or error}",
+        remedy="mend its permissions or the disk",
+    )
+
+
+def mode_findings(files: FileSystem, path: str) -> Iterator[Finding]:
+    """Checks that a file can be read by those who can read the root (on Windows modes say nothing)."""
+    missing = files.root_status().st_mode & 0o044 & ~files.status(path).st_mode
+    if missing:
+        yield Finding(
+            id="file.mode",
+            path=path,
+            message="others who can read the root cannot read it",
+            remedy="give it the permissions of the root (chmod)",
+        )

@@ -106,7 +106,7 @@ def time_left(lease: Lease, now: Moment) -> str:
         return f"suspect: it would run until {timestamps.format_utc(lease.expires)}"
     remaining = lease.remaining(now)
     if standing == EXPIRED:
-        return f"ran out {timestamps.format_age(-remaining)} ago"
+        return f"ran out {timestamps.format_age(-remaining)} ago, at {timestamps.format_utc(lease.expires)}"
     return f"{timestamps.format_age(-(-remaining // 1))} left"
 
 
@@ -118,11 +118,9 @@ def require_holder(channel: Channel, noun: Noun, holding: Holding, actor: Actor,
     what = f"{noun.word} {holding.id}"
     if not names.same(holding.owner, actor.name):
         lost = holding.previous_owner is not None and names.same(holding.previous_owner, actor.name)
-        how = "was recovered from you by" if lost else "is held by"
-        since = timestamps.format_utc(holding.since)
-        raise channel.refusal(
-            noun.owner_mismatch, f"{what} {how} {holding.owner} since {since}", call=call, owner=holding.owner
-        )
+        when = timestamps.format_utc(holding.since)
+        how = f"was recovered from you by {holding.owner} at" if lost else f"is held by {holding.owner} since"
+        raise channel.refusal(noun.owner_mismatch, f"{what} {how} {when}", call=call, owner=holding.owner)
     if actor.fence is not None and actor.fence != holding.fence:
         raise channel.refusal(
             noun.owner_mismatch,

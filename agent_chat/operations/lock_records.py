@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_chat.errors import ChatError
+from agent_chat.errors import DAMAGED, ChatError
 from agent_chat.operations.task_records import refusal_of
 from agent_chat.records import locked_path, path_lock, record_fields
 from agent_chat.records.lease import EXPIRED
@@ -75,16 +75,24 @@ def parse_lock(records: RecordStore, place: str, data: bytes) -> StoredLock:
 
 def read_lock(records: RecordStore, place: str) -> StoredLock | None:
     """Returns a lock, damaged or not, None where there is none."""
-    data = records.read(place)
-    if data is None:
-        return None
     pending = records.is_held(place)
+    data: bytes | None = b""
     try:
+        data = records.read(place)
+        if data is None:
+            return None
         return parse_lock(records, place, data).replace(pending=pending)
     except ChatError as error:
+        if error.kind != DAMAGED:
+            raise
         fault = f"{error.code}: {error.message}"
         return StoredLock(
-            place=place, data=data, lock=None, paths=path_lock.paths_in(data), fault=fault, pending=pending
+            place=place,
+            data=data or b"",
+            lock=None,
+            paths=path_lock.paths_in(data or b""),
+            fault=fault,
+            pending=pending,
         )
 
 
@@ -101,20 +109,25 @@ class Wanted:
         self.located = tuple(located)
         self._keys = tuple(locked_path.folded_key(each.path.normalized_path) for each in located)
 
+    def may_meet(self, normalized_path: str) -> bool:
+        """Tells, cheaply, whether a lock's path may be on a file that one of these is on."""
+        key = locked_path.folded_key(normalized_path)
+        return any(key.startswith(wanted) or wanted.startswith(key) for wanted in self._keys)
+
     def meets(self, paths: Sequence[LockedPath]) -> bool:
         """Tells whether one of a lock's paths is on a file that one of these is on."""
-        for path in paths:
-            key = locked_path.folded_key(path.normalized_path)
-            for wanted, located in zip(self._keys, self.located):
-                if (key.startswith(wanted) or wanted.startswith(key)) and locked_path.meets(located, path):
-                    return True
-        return False
+        return any(
+            locked_path.meets(located, path)
+            for path in paths
+            if self.may_meet(path.normalized_path)
+            for located in self.located
+        )
 
 
 def in_the_way(records: RecordStore, wanted: Wanted, index: LockIndex) -> Iterator[StoredLock]:
     """Yields the locks on the wanted paths, whoever holds them; what is pending counts before and after."""
     seen: set[str] = set()
-    for place, paths in index.paths():
+    for place, paths in index.paths(wanted.may_meet):
         if wanted.meets(paths):
             stored = read_lock(records, place)
             if stored is not None and wanted.meets(stored.paths):

@@ -1,7 +1,8 @@
 """What `doctor --fix` does: only what loses nothing.
 
 A message gets a new number by publishing it anew, with `was: N`, before the old file is removed; killed in between, the
-next run sees the new file and only removes the old one.
+next run sees the new file and only removes the old one. No message is renumbered while a journal entry is pending: its
+recovery looks for the audit message by the name that it was to have.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from agent_chat.operations.channels import ignore_by_default
 from agent_chat.records.message import is_renumbered
 from agent_chat.storage import publication
+from agent_chat.storage.journal import JOURNALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +21,16 @@ if TYPE_CHECKING:
     from agent_chat.storage.message_store import Stored
 
 
-def mend(channel: Channel, examined: Examined) -> list[str]:
+def mend(channel: Channel, examined: Examined, done: list[str] | None = None) -> list[str]:
     """Mends what can be mended in a channel; returns a line for each thing done.
 
-    What was examined is looked at once more under the lock: another process may have mended it meanwhile.
+    The lines are added to `done` as it goes, for a caller that wants those before a failure.
+
+    What was examined is looked at once more under the lock: another process may have mended it meanwhile. Where a
+    message would be renumbered while a journal entry is pending, all else is done first; then it fails with the code of
+    that journal.
     """
-    done: list[str] = []
+    done = [] if done is None else done
     with channel.mutation() as mutation:
         if ignore_by_default(channel):
             done.append("wrote .gitignore")
@@ -32,6 +38,8 @@ def mend(channel: Channel, examined: Examined) -> list[str]:
             channel.workspace.files.remove(path)
             done.append(f"removed {path}")
         moving = plan_renumbering(examined.stored, examined.late)
+        if moving:
+            mutation.require_settled(*JOURNALS)
         present = mutation.numbers()
         every = list(examined.stored)
         for seq, files in present.after(examined.numbers.highest) if moving else ():

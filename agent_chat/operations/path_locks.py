@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_chat.records.lease import Moment
-    from agent_chat.records.locked_path import Located
+    from agent_chat.records.locked_path import Located, LockedPath
     from agent_chat.storage.channel import Channel, Mutation
 
     Locate = Callable[[str], Located]
@@ -66,7 +66,7 @@ class _Call:
 
     def recovery(self, lock_id: str) -> str:
         """The words of the command by which the caller recovers a lock."""
-        return f"recover {self.channel.name} {lock_id} --as {self.actor.name} --reason 'the lease ran out'"
+        return f"recover {self.channel.name} {lock_id} --as {self.actor.name} --reason 'taking over'"
 
     def holding(self, lock: PathLock) -> Holding:
         """Returns a lock in the words that all leases share."""
@@ -129,7 +129,8 @@ class _Call:
                 return _sound(lock_records.parse_lock(self.records, place_of(text), data))
         located = locate(text)
         found: list[StoredLock] = []
-        for place, paths in LockIndex(self.records).paths():
+        index = LockIndex(self.records)
+        for place, paths in index.paths():
             if any(locked_path.same(located, path) for path in paths):
                 data = self.records.read(place)
                 if data is not None:
@@ -145,6 +146,7 @@ class _Call:
             f"no lock has the id or the exact path {names.quoted(text)} in {self.channel.name} "
             f"({self.channel.workspace.describe()})",
             call=self.look,
+            near=(text, tuple(path.normalized_path for _, paths in index.paths() for path in paths)),
         )
 
 
@@ -189,7 +191,8 @@ def lock(
                 raise ChatError("PATH_LOCK_INVALID_PATH", "so many paths make too large a record; lock a folder")
             call.commit("lock", "path.locked", None, taken)
         index.add(place_of(taken.lock_id), taken.paths)
-        return Locked(lock=taken, seq=call.ticket.seq, renewed=covering is not None, warning=index.store())
+        index.store()
+        return Locked(lock=taken, seq=call.ticket.seq, renewed=covering is not None, warning=index.warning)
 
 
 def _new_lock(call: _Call, located: Sequence[Located]) -> PathLock:
@@ -216,7 +219,7 @@ def _obstacles(call: _Call, wanted: Wanted, index: LockIndex) -> list[StoredLock
         raise call.channel.refusal(
             "PATH_LOCK_CONFLICT",
             "; ".join(conflict_text(stored, now) for stored in running),
-            call=f"wait {call.channel.name} --path {_quoted(wanted)} --as {call.actor.name}",
+            call=f"wait {call.channel.name} --path {_quoted(wanted, running)} --as {call.actor.name}",
             conflicts=[conflict_fields(stored, now) for stored in running],
         )
     for stored in found:
@@ -226,9 +229,10 @@ def _obstacles(call: _Call, wanted: Wanted, index: LockIndex) -> list[StoredLock
     return found
 
 
-def _quoted(wanted: Wanted) -> str:
-    """Returns the first wanted path as a word that a shell passes on unchanged."""
-    text = wanted.located[0].path.display_path
+def _quoted(wanted: Wanted, obstacles: Sequence[StoredLock]) -> str:
+    """Returns the first wanted path that an obstacle is on, as a word that a shell passes on unchanged."""
+    paths = [path for stored in obstacles for path in stored.paths]
+    text = next(each for each in wanted.located if Wanted([each]).meets(paths)).path.display_path
     plain = all(sign.isalnum() or sign in "/._-+:@%" for sign in text)
     return text if plain else "'" + text.replace("'", "'\\''") + "'"
 
@@ -282,6 +286,7 @@ def recover(
         holding = call.holding(held)
         now = call.ticket.now
         leases.require_recoverable(channel, PATH_LOCK, "PATH_LOCK_NOT_STALE", holding, now, call=call.look)
+        _refuse_overlap(call, held)
         if call.actor.fence is not None:
             mine = holding.replace(owner=call.actor.name)
             leases.require_holder(channel, PATH_LOCK, mine, call.actor, call=call.look)
@@ -299,13 +304,31 @@ def recover(
         return Locked(lock=taken, seq=call.ticket.seq)
 
 
+def _refuse_overlap(call: _Call, held: PathLock) -> None:
+    """Refuses to recover a lock while another agent's runs on one of its paths: its owner had locked both."""
+    now = call.ticket.now
+    wanted = Wanted([locked_path.as_located(path) for path in held.paths])
+    for stored in lock_records.in_the_way(call.records, wanted, LockIndex(call.records)):
+        other = stored.lock
+        if other is None or other.lock_id == held.lock_id or names.same(other.owner, call.actor.name):
+            continue
+        if other.lease.standing(now) == ACTIVE:
+            raise call.channel.refusal(
+                "PATH_LOCK_CONFLICT",
+                conflict_text(stored, now),
+                call=call.look,
+                conflicts=[conflict_fields(stored, now)],
+            )
+
+
 def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Checked:
-    """Returns the locks in the way of some paths; those of `agent` do not count, unless they are undecided."""
+    """Returns the locks in the way of some paths; those of `agent` do not count."""
     records = RecordStore(channel, OF_LOCKS)
     name = known_as(channel, channel.meta, leases.actor_name(PATH_LOCK, agent)) if agent is not None else None
-    found = lock_records.in_the_way(records, Wanted(located), LockIndex(records))
+    index = LockIndex(records)
+    found = lock_records.in_the_way(records, Wanted(located), index)
     conflicts = tuple(each for each in found if name is None or not names.same(each.owner, name))
-    faults = tuple(each.fault for each in conflicts if each.fault)
+    faults = tuple(fault for fault in (index.warning, *(each.fault for each in conflicts)) if fault)
     return Checked(conflicts=conflicts, warnings=records.warnings() + faults)
 
 
@@ -316,11 +339,14 @@ def every(channel: Channel) -> Checked:
     return Checked(conflicts=found, warnings=records.warnings() + tuple(each.fault for each in found if each.fault))
 
 
+def paths_text(paths: Sequence[LockedPath]) -> str:
+    """Returns the paths of a lock, folders with a slash at the end."""
+    return ", ".join(path.normalized_path + ("/" if path.kind == locked_path.DIRECTORY else "") for path in paths)
+
+
 def conflict_text(stored: StoredLock, now: Moment) -> str:
     """Returns who holds what, and for how long, in words."""
-    paths = ", ".join(
-        path.normalized_path + ("/" if path.kind == locked_path.DIRECTORY else "") for path in stored.paths
-    )
+    paths = paths_text(stored.paths)
     if stored.lock is None:
         return f"{paths or '?'}: held by a damaged lock, {stored.id}"
     pending = ", in a pending change" if stored.pending else ""

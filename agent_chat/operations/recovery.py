@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import participant
 from agent_chat.storage import recovery
@@ -23,6 +24,10 @@ def recover_pending(
     `actor` is None for nobody in particular. With `resolution` something has to be pending. A failure on the way leaves
     the entry pending.
     """
+    if resolution is not None and resolution not in RESOLUTIONS:
+        raise ChatError(
+            journal.invalid, f"the resolution {names.quoted(resolution)} is none of {', '.join(RESOLUTIONS)}"
+        )
     name = participant(channel, actor) if actor is not None else "system"
     with channel.mutation(journal, pending=True, actor=name) as mutation:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.errors import ChatError
+from agent_chat.errors import DAMAGED, ChatError
 from agent_chat.records import claim as claim_record
 from agent_chat.records import record_fields
 from agent_chat.records import task as task_record
@@ -60,7 +60,9 @@ def place_of(task_id: str) -> str:
 
 def refusal_of(channel: Channel, place: str, error: record_fields.RecordError, codes: dict[str, str]) -> ChatError:
     """Returns the error about a damaged record."""
-    code = "RECORD_VERSION" if error.fault == record_fields.VERSION else codes.get(error.fault, codes[""])
+    if error.fault == record_fields.VERSION:
+        return channel.refusal("RECORD_VERSION", f"{channel.name}/{place}: {error}", path=place)
+    code = codes.get(error.fault, codes[""])
     return channel.refusal(
         code, f"{channel.name}/{place} is damaged: {error}", call=f"doctor {channel.name}", path=place
     )
@@ -117,12 +119,13 @@ def every_task(records: RecordStore) -> tuple[list[StoredTask], list[str]]:
     warnings: list[str] = []
     for name in records.names(TASKS):
         place = f"{TASKS}/{name}"
-        data = records.read(place)
-        if data is None:
-            continue
         try:
-            found.append(parse_task(records, place, data))
+            data = records.read(place)
+            if data is not None:
+                found.append(parse_task(records, place, data))
         except ChatError as error:
+            if error.kind != DAMAGED:
+                raise
             warnings.append(f"{error.code}: {error.message}")
     return sorted(found, key=lambda stored: stored.task.id), warnings
 
@@ -158,13 +161,13 @@ def claims_on(records: RecordStore, task: Task, listed: Iterable[str] | None = N
         if not claim_record.may_be_of(name, task.id):
             continue
         place = f"{CLAIMS}/{name}"
-        data = records.read(place)
-        if data is None:
-            continue
         try:
+            data = records.read(place)
+            if data is None:
+                continue
             stored = parse_claim(records, place, data)
-        except ChatError:
-            if claim_record.is_of(name, task.id):
+        except ChatError as error:
+            if error.kind != DAMAGED or claim_record.is_of(name, task.id):
                 raise
             continue
         if names.same(stored.claim.task_id, task.id):
@@ -219,7 +222,7 @@ def _status_of(records: RecordStore, task_id: str) -> str:
     try:
         stored = find_task(records, task_id)
     except ChatError as error:
-        if error.code not in ("TASK_INVALID_RECORD", "RECORD_VERSION"):
+        if error.kind != DAMAGED:
             raise
         return "damaged"
     return stored.task.status if stored is not None else "missing"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.errors import ChatError
+from agent_chat.errors import DAMAGED, ChatError
 from agent_chat.operations import task_records
 from agent_chat.operations.audited import Ticket, carry_out, ticket
 from agent_chat.operations.participants import first_spelling, participant
@@ -199,7 +199,9 @@ def _refuse_cycle(records: RecordStore, task_id: str, first: Sequence[str]) -> N
         above = pending.pop()
         try:
             stored = task_records.find_task(records, above)
-        except ChatError:
+        except ChatError as error:
+            if error.kind != DAMAGED:
+                raise
             continue  # a damaged task is never done, so nothing that depends on it becomes ready by mistake
         for below in stored.task.depends_on if stored is not None else ():
             if names.same(below, task_id):
@@ -218,10 +220,11 @@ def require_transition(channel: Channel, task: Task, status: str) -> None:
             near=(status, STATUSES),
         )
     if status != task.status and status not in TRANSITIONS[task.status]:
-        allowed = ", ".join(TRANSITIONS[task.status]) or "none, it is final"
+        allowed = ", ".join(TRANSITIONS[task.status])
+        how = f"it may become {allowed}, not {status}" if allowed else "which is final"
         raise channel.refusal(
             "TASK_INVALID_TRANSITION",
-            f"task {task.id} is {task.status} and cannot become {status}; next: {allowed}",
+            f"task {task.id} is {task.status}, {how}",
             call=f"task show {channel.name} {task.id}",
         )
 

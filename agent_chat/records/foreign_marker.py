@@ -7,7 +7,7 @@ both. A path-lock marker has version 1 and an id. Where there is an id, the body
 from __future__ import annotations
 
 from binascii import Error as Base64Error
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 
 from agent_chat import names
 from agent_chat.records import json_codec
@@ -42,7 +42,7 @@ def parse(data: bytes, folder: str, read: Read) -> Entry:
 def _lease_entry(marker: dict[str, object], folder: str, read: Read) -> Entry:
     version = marker.get("version")
     wanted = _LEASE_KEYS if version == 1 else _LEASE_KEYS | {"task_after", "transaction_id"}
-    if version not in (1, 2):
+    if type(version) is not int or version not in (1, 2):
         raise EntryError(f"version {version!r} of the marker is unknown")
     _require(marker, wanted)
     place = _text(marker, "task_file")
@@ -79,8 +79,9 @@ def _lease_entry(marker: dict[str, object], folder: str, read: Read) -> Entry:
 
 
 def _lock_entry(marker: dict[str, object], folder: str) -> Entry:
-    if marker.get("version") != 1:
-        raise EntryError(f"version {marker.get('version')!r} of the marker is unknown")
+    version = marker.get("version")
+    if type(version) is not int or version != 1:
+        raise EntryError(f"version {version!r} of the marker is unknown")
     _require(marker, _LOCK_KEYS)
     change = Change(
         path=f"{folder}/{_file(marker, 'target')}", before=_bytes(marker, "before"), after=_bytes(marker, "after")
@@ -134,6 +135,9 @@ def _bytes(marker: dict[str, object], key: str) -> bytes | None:
     if not isinstance(value, str):
         raise EntryError(f"{key} must be base64 or null")
     try:
-        return a2b_base64(value.encode("ascii"))
+        data = a2b_base64(value.encode("ascii"))
     except (Base64Error, UnicodeEncodeError) as error:
         raise EntryError(f"{key} is no base64") from error
+    if b2a_base64(data, newline=False).decode("ascii") != value:
+        raise EntryError(f"{key} is damaged base64")  # the decoder passes over what it does not know
+    return data

@@ -140,6 +140,12 @@ def folded_key(normalized_path: str) -> str:
     return "" if normalized_path == WHOLE else _folded(normalized_path) + "/"
 
 
+def as_located(stored: LockedPath) -> Located:
+    """Returns a stored path as if it were located where names compare by case and form: more meets it."""
+    parts = parts_of(stored.normalized_path)
+    return Located(path=stored, parts=parts, folds=(CASE,) * len(parts))
+
+
 def meets(located: Located, stored: LockedPath) -> bool:
     """Tells whether two locks would be on one file: the paths are the same, or one leads through the other.
 

@@ -96,23 +96,23 @@ class Channel:
         next_call = None if call is None else self.workspace.call(call)
         return ChatError(code, message, next=next_call, near=near, where=self.where(), **details)
 
-    def mutation(self, *journals: Journal, pending: bool = False, actor: str = "") -> Mutation:
+    def mutation(self, journal: Journal | None = None, *, pending: bool = False, actor: str = "") -> Mutation:
         """Returns the context in which the channel may be changed, by one process at a time.
 
-        It refuses to begin while an entry of one of the journals is pending, unless `pending` says that it may be; the
-        codes of its errors are those of the first journal. `actor` is who would run the recovery.
+        With a journal the codes of its errors are that journal's, and it refuses to begin while an entry of it is
+        pending, unless `pending` says that one may be. `actor` is who would run the recovery.
         """
-        return Mutation(self, journals, pending=pending, actor=actor)
+        return Mutation(self, journal, pending=pending, actor=actor)
 
 
 class Mutation:
     """The right to change a channel, held while its kernel lock is held."""
 
-    def __init__(self, channel: Channel, journals: tuple[Journal, ...], *, pending: bool, actor: str) -> None:
+    def __init__(self, channel: Channel, journal: Journal | None, *, pending: bool, actor: str) -> None:
         self.channel = channel
         self.files = channel.workspace.files
         self._layout = channel.layout
-        self._journals = journals
+        self._journal = journal
         self._pending = pending
         self._actor = actor
         self._withdrawn: list[int] = []
@@ -123,16 +123,17 @@ class Mutation:
         channel = self.channel
         if not self._lock.acquire(LOCK_SECONDS):
             raise ChatError(
-                self._journals[0].busy if self._journals else "CHANNEL_BUSY",
+                self._journal.busy if self._journal is not None else "CHANNEL_BUSY",
                 f"{channel.name} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s",
                 where=channel.where(),
             )
         begun = False
         try:
-            self._refuse_pending()
+            if self._journal is not None and not self._pending:
+                self.require_settled(self._journal)
             begun = True
         except OSError as error:
-            raise journal_error(channel, self._journals[0], error) from error
+            raise self._translated(error) from error
         finally:
             if not begun:
                 self._lock.release()
@@ -142,13 +143,18 @@ class Mutation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._lock.release()
-        if self._journals and isinstance(error, OSError):
-            raise journal_error(self.channel, self._journals[0], error) from error
+        if self._journal is not None and isinstance(error, OSError):
+            raise self._translated(error) from error
 
-    def _refuse_pending(self) -> None:
-        """Refuses to begin while an entry of one of the journals is pending."""
-        actor = f" --as {self._actor}" if self._actor else ""
-        for journal in () if self._pending else self._journals:
+    def _translated(self, error: OSError) -> OSError | ChatError:
+        """Returns an error as the journal's commands tell it."""
+        return error if self._journal is None else journal_error(self.channel, self._journal, error)
+
+    def require_settled(self, *journals: Journal) -> None:
+        """Refuses to go on while an entry of one of some journals is pending, with that journal's code."""
+        assert self._lock.held
+        actor = f" --as {self._actor or 'NAME'}"
+        for journal in journals:
             for place in (journal.entry, journal.foreign):
                 if publication.exists(self.files, self._layout.record(place)):
                     raise self.channel.refusal(

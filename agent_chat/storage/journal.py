@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 CLAIMS = "claims"
 TASKS = "tasks"
 LOCKS = "locks"
+# By the folder of a record, the code of one that is damaged.
+DAMAGED = {TASKS: "TASK_INVALID_RECORD", CLAIMS: "LEASE_INVALID_RECORD", LOCKS: "PATH_LOCK_INVALID_RECORD"}
 
 
 class Journal(Value):

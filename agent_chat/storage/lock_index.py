@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from binascii import crc32
 
+from agent_chat.errors import DAMAGED, ChatError
 from agent_chat.records import path_lock
 from agent_chat.records.locked_path import LockedPath
+from agent_chat.storage import publication
 from agent_chat.storage.journal import LOCKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agent_chat.storage.record_store import RecordStore
 
@@ -23,7 +25,7 @@ _MAX_BYTES = 64 << 20
 
 
 class LockIndex:
-    """The locks of a channel and their paths."""
+    """The locks of a channel and their paths; `warning` tells of an index that cannot be read or stored."""
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
@@ -31,9 +33,14 @@ class LockIndex:
         self._layout = records.channel.layout
         self._path = self._layout.cached("locks.index")
         self._fresh: dict[str, str] = {}
+        self.warning = ""
+        self._added: list[tuple[str, tuple[LockedPath, ...]]] = []
 
-    def paths(self) -> Iterator[tuple[str, tuple[LockedPath, ...]]]:
-        """Yields the place of every lock and its paths; of a damaged one those that can be read."""
+    def paths(self, may_matter: Callable[[str], bool] | None = None) -> Iterator[tuple[str, tuple[LockedPath, ...]]]:
+        """Yields the place of every lock and its paths; of a damaged one those that can be read.
+
+        With `may_matter` only of those locks one of whose normalized paths it accepts.
+        """
         known = self._load()
         for name in self._records.names(LOCKS):
             place = f"{LOCKS}/{name}"
@@ -41,36 +48,45 @@ class LockIndex:
             line = known.get(name, "")
             if mark and line.startswith(mark):
                 self._fresh[name] = line
-                yield place, _paths_in(line)
-                continue
+            else:
+                line = self._read_line(place, mark)
+            found = [text.partition(" ") for text in line.split("\t")[1:]]
+            if may_matter is None or any(may_matter(path) for _, _, path in found):
+                yield (
+                    place,
+                    tuple(LockedPath(normalized_path=path, display_path=path, kind=kind) for kind, _, path in found),
+                )
+
+    def _read_line(self, place: str, mark: str) -> str:
+        """Reads a lock and returns its line, which is kept unless the file was replaced between the two looks."""
+        try:
             data = self._records.read(place)
-            if data is None:
-                continue
-            paths = _read_paths(data)
-            # The file may have been replaced between the two looks; then the line is not kept.
-            if paths and mark and mark == self._mark(place):
-                self._fresh[name] = _line(mark, paths)
-            yield place, paths
+        except ChatError as error:
+            if error.kind != DAMAGED:
+                raise
+            data = None
+        paths = path_lock.paths_in(data) if data is not None else ()
+        line = _line(mark or "\t", paths)
+        if paths and mark and mark == self._mark(place):
+            self._fresh[place.rpartition("/")[2]] = line
+        return line
 
     def add(self, place: str, paths: tuple[LockedPath, ...]) -> None:
         """Takes note of a lock that its caller has just written, under the channel's lock."""
-        mark = self._mark(place)
-        if mark:
-            self._fresh[place.rpartition("/")[2]] = _line(mark, paths)
+        self._added.append((place, paths))
 
-    def store(self) -> str:
-        """Stores what `paths` and `add` gathered; returns a warning when it could not be, which costs time only."""
-        lines = [f"{name}\t{line}" for name, line in self._fresh.items()]
-        text = "\n".join(lines).encode("utf-8")
-        data = f"{_VERSION} {crc32(text):08x}\n".encode("ascii") + text
+    def store(self) -> None:
+        """Stores what `paths` and `add` gathered; a failure costs time only, and is a warning."""
         files = self._workspace.files
         temporary = self._layout.temporary(self._workspace.ids.fresh())
         try:
-            files.write_new(temporary, data, sync=False)
-            files.replace(temporary, self._path)
+            for place, paths in self._added:
+                self._fresh[place.rpartition("/")[2]] = _line(self._mark(place), paths)
+            text = "\n".join(f"{name}\t{line}" for name, line in self._fresh.items()).encode("utf-8")
+            files.write_new(temporary, f"{_VERSION} {crc32(text):08x}\n".encode("ascii") + text, sync=False)
+            publication.replace(files, temporary, self._path)
         except OSError as error:
-            return f"the index of the locks could not be stored ({error.strerror or error}); the next call is slower"
-        return ""
+            self.warning = f"the index of the locks cannot be stored ({error.strerror or error}): calls are slower"
 
     def _mark(self, place: str) -> str:
         """Returns what tells that a file is still the one that was read; empty when it is not there."""
@@ -84,8 +100,12 @@ class LockIndex:
         """Returns the stored lines by file name; none where there is no index, or a damaged one."""
         try:
             data = self._workspace.files.read_file(self._path, _MAX_BYTES)
-        except OSError:
-            return {}  # whatever the reason: the records themselves are read instead
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            # The records themselves are read instead.
+            self.warning = f"the index of the locks cannot be read ({error.strerror or error}), so the call is slower"
+            return {}
         head, _, text = data.partition(b"\n")
         if head.decode("utf-8", "replace") != f"{_VERSION} {crc32(text):08x}":
             return {}
@@ -98,12 +118,3 @@ class LockIndex:
 
 def _line(mark: str, paths: tuple[LockedPath, ...]) -> str:
     return mark + "\t".join(f"{path.kind} {path.normalized_path}" for path in paths)
-
-
-def _paths_in(line: str) -> tuple[LockedPath, ...]:
-    found = [text.partition(" ") for text in line.split("\t")[1:]]
-    return tuple(LockedPath(normalized_path=path, display_path=path, kind=kind) for kind, _, path in found)
-
-
-def _read_paths(data: bytes) -> tuple[LockedPath, ...]:
-    return path_lock.paths_in(data)

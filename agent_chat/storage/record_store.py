@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from agent_chat.records import journal_entry
 from agent_chat.storage import recovery
-from agent_chat.storage.journal import journal_error
+from agent_chat.storage.filesystem import NotOrdinaryError
+from agent_chat.storage.journal import DAMAGED, journal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +38,24 @@ class RecordStore:
         self._decision = ""
 
     def read(self, place: str) -> bytes | None:
-        """Returns the bytes of a record by its place below the channel, None where there is none."""
+        """Returns the bytes of a record by its place below the channel, None where there is none.
+
+        What is no ordinary file is damage of this record alone, and has the code of that.
+        """
         try:
             while True:
                 self._require_look()
                 data = recovery.read(self.channel, place)
                 if self._locked or not self._has_changed():
                     return self._decided().get(place, data)
+        except NotOrdinaryError as error:
+            if error.filename != self.channel.layout.record(place):
+                raise journal_error(self.channel, self.journal, error) from error
+            call = f"doctor {self.channel.name}"
+            code = DAMAGED[place.partition("/")[0]]
+            raise self.channel.refusal(
+                code, f"{self.channel.name}/{place} is no ordinary file", call=call, path=place
+            ) from error
         except OSError as error:
             raise journal_error(self.channel, self.journal, error) from error
 
@@ -64,6 +76,12 @@ class RecordStore:
                 names.discard(name)
                 names.update(() if data is None else (name,))
         return sorted(names)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether an entry is pending, healthy or damaged."""
+        self._require_look()
+        return self._pending is not None
 
     def is_held(self, place: str) -> bool:
         """Tells whether something pending is about a record; of a damaged entry nobody knows what it is about."""

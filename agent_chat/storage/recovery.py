@@ -150,6 +150,9 @@ def settle(
     channel = mutation.channel
     found = opened(channel, journal)
     if found is None:
+        # Another process may have been killed after it settled it and before that was safe.
+        if publication.exists(mutation.files, channel.layout.record(journal.audit)):
+            mutation.files.sync_folder(channel.layout.record(journal.audit))
         return Settled(outcome=NOTHING)
     entry = found.entry
     decided = journal_entry.REFUSE if entry is None else decision(channel, entry, resolution)
@@ -175,8 +178,9 @@ def _refusal(channel: Channel, journal: Journal, found: Opened, actor: str) -> C
         return channel.refusal(
             "LEASE_TRANSACTION_PUBLICATION_UNKNOWN",
             f"{where} ({entry.operation} of {entry.target}) was applied, and nothing proves whether it was announced: "
-            "look for its message, then say rollback or published",
-            call=f"{call} --resolve-publication rollback",
+            f"look for its message, then repeat with --resolve-publication {AS_PUBLISHED} (it is there) or "
+            f"{ROLLBACK} (it is not)",
+            call=f"search {channel.name} {entry.target}",
         )
     fault = found.fault or "a file, or its message, is neither as before nor as after it"
     return channel.refusal(journal.invalid, f"{where} is damaged: {fault}; nothing was changed", call=f"{call} --keep")

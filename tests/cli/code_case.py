@@ -59,7 +59,7 @@ def make_root(root: Path) -> None:
 
 
 def _make_work(root: Path) -> None:
-    """Makes the channel `work`: bob holds a task and a lock, and another of each whose leases ran out on another boot."""
+    """Makes the channel `work`: bob holds a task and a lock, and one of each whose lease ran out."""
     variables = leasing.tree_beside(root)
     run(["init", "work"], root)
     create = ("task", "create", "work")
@@ -115,6 +115,11 @@ class Case:
 
     # -- states that are made first -----------------------------------------------------------------------------------
 
+    def with_token(self, token: str) -> Case:
+        """The same root for somebody whose environment holds a token."""
+        self.variables["AGENT_CHAT_TOKEN"] = token
+        return self
+
     def with_file(self, name: str, data: bytes | str) -> Case:
         """The same root in which a file of `work` holds something else."""
         plant(self.work / name, data)
@@ -133,6 +138,14 @@ class Case:
         path.rename(self.work / new)
         return self._settled()
 
+    def with_lock(self, name: str = "", *, old: str = "", new: str = "") -> Case:
+        """The same root in which the file of the lock that bob holds has another name, or holds another text."""
+        path = next(path for path in self.work.glob("locks/*.json") if HELD_LOCK in path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        assert old in text, text
+        path.unlink()
+        return self.with_file(f"locks/{name or path.name}", text.replace(old, new) if old else text)
+
     def with_link(self, folder: str) -> Case:
         """The same root in which a folder of `work` is a link that leads out of it."""
         (self.work / folder).rename(self.root / "elsewhere")
@@ -146,7 +159,7 @@ class Case:
 
     def killed(self, *argv: str) -> Case:
         """The same root in which a call was killed before it announced what it did."""
-        leasing.killed(self.root, leasing.APPLYING, *argv)
+        leasing.killed(self.root, leasing.UNANNOUNCED, *argv)
         return self._settled()
 
     def _settled(self) -> Case:

@@ -1,4 +1,4 @@
-"""What tests of leases need: a clock that turns leases too, a process that dies between two phases, and a work tree."""
+"""What tests of leases need: a work tree beside the root, and a process that dies between two phases of a change."""
 
 from __future__ import annotations
 
@@ -6,36 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_chat.records.lease import Moment
-from agent_chat.storage.workspace import Ids, Workspace
-from tests.support.cli import START, Crash, FakeClock, FaultyFiles, Result, run
+from tests.support.cli import Crash, FakeClock, FaultyFiles, Result, run, workspace_on
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_chat.storage.filesystem import FileSystem
 
-# Where a killed change stops: after its records were written, after its message was published, and before it is filed.
-APPLYING, ANNOUNCING, FILING = 1, 2, 3
-
-
-class LeaseClock(FakeClock):
-    """A clock that stands still until it is turned, the clock of its boot with it."""
-
-    def __init__(self, now: float = START, boot: str = "a-boot-of-the-test") -> None:
-        super().__init__(now)
-        self._boot = boot
-
-    def moment(self) -> Moment:
-        """The time that the test has set, by both clocks."""
-        return Moment(wall=self.now(), boot_id=self._boot, boot=self.now() - START + 1000)
-
-
-def lease_workspace(
-    root: Path, *, clock: FakeClock | None = None, files: FileSystem | None = None, ids: Ids | None = None
-) -> Workspace:
-    """The workspace of a root on which leases run by the test's clock."""
-    return Workspace(str(root), root_from="variable", clock=clock or LeaseClock(), files=files, ids=ids)
+# Where a killed change stops: before it is announced, before that is noted, and before it is filed.
+UNANNOUNCED, ANNOUNCED, UNFILED = 1, 2, 3
 
 
 def tree_beside(root: Path) -> dict[str, str]:
@@ -46,18 +25,17 @@ def tree_beside(root: Path) -> dict[str, str]:
 
 
 def call(root: Path, *argv: str, clock: FakeClock | None = None, files: FileSystem | None = None) -> Result:
-    """Runs a command on a root, with a work tree beside it."""
-    return run(
-        argv, root, workspace=lease_workspace(root, clock=clock, files=files), environment=tree_beside(root)
-    )
+    """Runs a command on a root with a clock that stands still, and a work tree beside it."""
+    workspace = workspace_on(root, clock=clock, files=files)
+    return run(argv, root, workspace=workspace, environment=tree_beside(root))
 
 
-def killed(root: Path, phase: int, *argv: str, clock: FakeClock | None = None) -> None:
-    """Runs a command that is killed in a phase of its change, and so leaves it pending."""
-    clock = clock or LeaseClock()
-    if phase == FILING:
+def killed(root: Path, where: int, *argv: str, clock: FakeClock | None = None) -> None:
+    """Runs a command that is killed at some point of its change, and so leaves it pending."""
+    clock = clock or FakeClock()
+    if where == UNFILED:
         files = FaultyFiles(str(root), clock, at=1, only=("replace",), where="/audit/")
     else:
-        files = FaultyFiles(str(root), clock, at=phase, only=("append",))
+        files = FaultyFiles(str(root), clock, at=where, only=("append",))
     with pytest.raises(Crash):
         call(root, *argv, clock=clock, files=files)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from agent_chat.cli.command import GLOBALS
 from agent_chat.cli.commands import COMMANDS
 from agent_chat.storage import workspace as workspace_module
+from tests.cli.json_calls import CALLS, ONCE, WITHOUT_ROOT, make_root, prepare
+from tests.cli.leasing import tree_beside
 from tests.support.cli import CLOSED, DANGER, NULL, FakeClock, Result, Stdin, plant, run, run_process
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ def root(tmp_path: Path) -> Path:
     run(["init", "ops", "--members", "alice,bob"], path)
     run(["post", "dev", "--from", "alice", "--title", "one"], path)
     plant(path / "dev" / "task-1.md")
+    run(["init", "work"], path)
+    run(["task", "create", "work", "t-1", "--from", "alice", "--title", "t"], path)
     return path
 
 
@@ -58,14 +62,43 @@ def root(tmp_path: Path) -> Path:
         (["wait", "dve", "--as", "bob"], 2),
         (["wait", "ops", "--as", "eve"], 2),
         (["wait", "dev", "--as", "bob", "--reply-to", "77"], 2),
+        (["task"], 2),
+        (["task", "nosuch"], 2),
+        (["task", "--help"], 0),
+        (["task", "list", "work"], 0),
+        (["task", "ready", "work"], 0),
+        (["task", "show", "work", "t-1"], 0),
+        (["task", "show", "work", "t-9"], 2),
+        (["task", "update", "work", "t-1", "--as", "bob", "--title", "t"], 0),
+        (["task", "release", "work", "t-1", "--as", "bob"], 0),
+        (["task", "done", "work", "t-1", "--as", "bob"], 2),
+        (["task", "renew", "work", "t-1", "--as", "bob"], 2),
+        (["task", "recover-pending", "work", "--as", "bob"], 0),
+        (["task", "recover-pending", "work", "--as", "bob", "--resolve-publication", "rollback"], 2),
+        (["check", "work", "free.py"], 0),
+        (["check", "work", "held.py"], 1),
+        (["check", "work", "free.py", "held.py", "--as", "bob"], 1),
+        (["check", "work", "held.py", "--as", "alice"], 0),
+        (["check", "work", "../held.py"], 2),
+        (["locks", "work"], 0),
+        (["lock", "work", "held.py", "--as", "bob"], 2),
+        (["unlock", "work", "free.py", "--as", "bob"], 2),
+        (["recover-pending", "work", "--as", "bob"], 0),
+        (["wait", "work", "--as", "bob", "--task", "t-1", "--timeout", "0"], 0),
+        (["wait", "work", "--as", "bob", "--task", "t-9", "--timeout", "0"], 2),
+        (["wait", "work", "--as", "bob", "--path", "held.py", "--timeout", "0"], 1),
+        (["wait", "work", "--as", "bob", "--path", "free.py", "--timeout", "0"], 0),
         (["doctor"], 0),
         (["completion", "bash"], 0),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_status(root: Path, argv: list[str], status: int) -> None:
+    variables = tree_beside(root)
+    if "held.py" in argv:
+        run(["lock", "work", "held.py", "--as", "alice"], root, environment=variables)
     for form in ([], ["--json"]):
-        result = run([*argv, *form], root)
+        result = run([*argv, *form], root, environment=variables)
         assert result.status == status
         if form:
             document = result.json
@@ -157,44 +190,21 @@ def test_a_root_is_named_by_option_before_variable_before_default(root: Path, tm
         os.environ["HOME"] = before
 
 
-LINES: dict[str, list[str]] = {
-    "init": ["new"],
-    "channels": [],
-    "roster": ["dev"],
-    "join": ["dev", "--as", "bob"],
-    "leave": ["ops", "--as", "bob"],
-    "post": ["dev", "--from", "bob", "--title", "t"],
-    "read": ["dev", "--as", "bob"],
-    "wait": ["dev", "--as", "bob", "--timeout", "0", "--peek"],
-    "peek": ["dev"],
-    "show": ["dev", "1"],
-    "thread": ["dev", "1"],
-    "inbox": ["--as", "bob"],
-    "ack": ["dev", "1", "--as", "bob"],
-    "search": ["dev", "one"],
-    "claim": ["dev", "task-1.md", "--as", "bob"],
-    "doctor": [],
-    "completion": ["bash"],
-    "help": [],
-    "version": [],
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_reply_says_which_root_was_used(root: Path, command: Command) -> None:
+@pytest.mark.parametrize("name", CALLS)
+def test_every_reply_says_which_root_was_used(tmp_path: Path, name: str) -> None:
     """All but the texts about the program itself, which look at no root; `--json` stands before or after."""
-    name = command.name
-    assert name in LINES, "a new command needs a line here"
-    for argv in (["--json", name, *LINES[name]], [name, *LINES[name], "--json"]):
-        result = run(argv, root)
-        if name in ("init", "leave", "claim") and argv[-1] == "--json":
+    root = make_root(tmp_path / "root")
+    call = prepare(root, name)
+    for argv in (["--json", *call], [*call, "--json"]):
+        result = run(argv, root, environment=tree_beside(root))
+        if name in ONCE and argv[-1] == "--json":
             assert result.status == 2  # it was done before
             continue
         assert result.status == 0, result
-        if name not in ("help", "version", "completion"):
+        if name not in WITHOUT_ROOT:
             assert (result.json["root"], result.json["root_from"]) == (str(root), "variable")
-        if "dev" in argv or "ops" in argv or "new" in argv:
-            assert result.json["channel"] in ("dev", "ops", "new")
+        for channel in {"dev", "work", "fresh"}.intersection(argv):
+            assert result.json["channel"] == channel
 
 
 @pytest.mark.parametrize(
@@ -208,16 +218,37 @@ def test_every_reply_says_which_root_was_used(root: Path, command: Command) -> N
         (["claim", "dev", "task-l.md", "--as", "bob"], "did you mean task-1.md?"),
         (["join", "dve", "--as", "bob"], "did you mean dev?"),
         (["help", "psot"], "did you mean post?"),
+        (["task", "clami", "work", "t-1", "--as", "bob"], "did you mean task claim?"),
+        (["task", "claim", "work", "t-l", "--as", "bob"], "did you mean t-1?"),
+        (["task", "claim", "wrok", "t-1", "--as", "bob"], "did you mean work?"),
+        (["task", "done", "work", "t-1", "--fecne", "1"], "did you mean --fence?"),
+        (["task", "update", "work", "t-1", "--as", "bob", "--status", "opne"], "did you mean open?"),
+        (["task", "create", "work", "t-3", "--from", "al", "--title", "t", "--depends-on", "t1"], "did you mean t-1?"),
+        (["unlcok", "work", "a", "--as", "bob"], "did you mean unlock?"),
+        (["unlock", "work", "scr/a.py", "--as", "bob"], "did you mean src/a.py?"),
+        (["locks", "wrok"], "did you mean work?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistyped_word_is_answered_with_the_near_one(root: Path, argv: list[str], near: str) -> None:
+    if "unlock" in argv:
+        run(["lock", "work", "src/a.py", "--as", "bob"], root, environment=tree_beside(root))
     result = run(argv, root)
     assert (result.status, result.stdout) == (2, "")
     assert near in result.stderr
 
 
-@pytest.mark.parametrize("argv", [["rea", "dev"], ["read", "dev", "--lim", "3", "--as", "b"], ["read", "dev", "--a=b"]])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["rea", "dev"],
+        ["read", "dev", "--lim", "3", "--as", "b"],
+        ["read", "dev", "--a=b"],
+        ["task", "claim", "work", "t-1", "--as", "bob", "--lease-sec", "3"],
+        ["lock", "work", "a", "--as", "bob", "--reas", "r"],
+        ["loc", "work"],
+    ],
+)
 def test_nothing_is_abbreviated(root: Path, argv: list[str]) -> None:
     assert run(argv, root).code == "USAGE"
 
@@ -272,12 +303,12 @@ def lines(draw: st.DrawFn) -> list[str]:
     row = draw(st.sampled_from(COMMANDS))
     argv = list(row.path)
     for argument in row.positionals:
-        good = ["dev"] if argument.name.startswith("channel") else ["1", "task-1.md", "bash", "one"]
+        good = ["dev"] if argument.name.startswith("channel") else ["1", "t-1", "src/a.py", "task-1.md", "bash", "one"]
         argv += draw(st.lists(st.sampled_from(good) | WORDS, min_size=1, max_size=2 if argument.many else 1))
     for argument in draw(st.lists(st.sampled_from(row.options or GLOBALS), max_size=5, unique=True)):
         argv.append(draw(st.sampled_from(argument.spellings)))
         if not argument.flag:
-            argv.append(draw(st.sampled_from(["alice", "bob", "1", "0.5", "x"]) | WORDS))
+            argv.append(draw(st.sampled_from(["alice", "bob", "1", "0.5", "t-1", "x"]) | WORDS))
     for word in draw(st.lists(WORDS, max_size=2)):
         argv.insert(draw(st.integers(0, len(argv))), word)
     return argv
@@ -295,6 +326,8 @@ def playground() -> Iterator[Path]:
         run(["init", "ops", "--members", "alice,bob"], path)
         run(["post", "dev", "--from", "alice", "--title", "one"], path)
         plant(path / "dev" / "task-1.md")
+        run(["task", "create", "dev", "t-1", "--from", "alice", "--title", "t"], path)
+        run(["lock", "dev", "src/a.py", "--as", "alice"], path)
         yield path
 
 
@@ -309,6 +342,14 @@ STDIN = st.sampled_from([NULL, CLOSED]) | st.binary(max_size=40)
 @example(["channels", "--root", "x" * 300], NULL, "")
 @example(["show", "dev", "\ud800"], NULL, "bob")
 @example(["read", "\ud800", "--as", "\ud800"], NULL, "")
+@example(["task", "create", "dev", "t-2", "--title", "\ud800", "--acceptance", "\0"], NULL, "bob")
+@example(["task", "update", "dev", "t-1", "--status", "\ud800", "--owner", "\ud800"], NULL, "bob")
+@example(["task", "claim", "dev", "\ud800", "--ttl", "\ud800"], NULL, "bob")
+@example(["task", "recover", "dev", "t-1", "--reason", "\udcff"], NULL, "bob")
+@example(["lock", "dev", "\udcff", "--reason", "\ud800", "--workspace", "\0"], NULL, "bob")
+@example(["unlock", "dev", "\0", "--workspace", "~"], NULL, "bob")
+@example(["wait", "dev", "--path", "\ud800", "--task", ""], NULL, "bob")
+@example(["init", "x", "--workspace", "\ud800"], NULL, "")
 def test_whatever_is_typed_is_done_or_refused(playground: Path, argv: list[str], stdin: Stdin, name: str) -> None:
     """Never a status but 0, 1, 2; never a traceback; with --json always one document and nothing else."""
     text = run(argv, playground, stdin=stdin, environment={"AGENT_CHAT_NAME": name})

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_chat.cli.arguments import LEVELS, ROLES, SHELLS
 from agent_chat.cli.command import Argument, Command
-from agent_chat.cli.commands import COMMANDS, LEVELS, ROLES, SHELLS
+from agent_chat.cli.commands import COMMANDS
 from agent_chat.cli.completion import run, script
 from agent_chat.cli.parser import parse
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 TABLE = (
     *COMMANDS,
-    Command(path=("task", "claim"), summary="Claims.", handler="x:claim", arguments=(Argument(name="channel"),)),
-    Command(path=("task", "list"), summary="Lists.", handler="x:list"),
+    Command(path=("chore", "claim"), summary="Claims.", handler="x:claim", arguments=(Argument(name="channel"),)),
+    Command(path=("chore", "list"), summary="Lists.", handler="x:list"),
 )
 NEXT = {row.path[0] for row in TABLE}
 READ = {"--as", "--from", "--owner", "--actor", "--limit", "--max-bytes", "--peek", "--all", "--after"}
@@ -44,9 +45,16 @@ LINES: list[tuple[list[str], set[str]]] = [
     (["init", "x", "--level", ""], set(LEVELS)),
     (["post", "dev", "--title", "--bo"], set()),
     (["wait", "dev", "dev"], {"dev", "devops"}),
-    (["task", ""], {"claim", "list"}),
-    (["task", "claim", "dévx"], set()),
-    (["task", "claim", "dév"], {"dév"}),
+    (["chore", ""], {"claim", "list"}),
+    (["chore", "claim", "dévx"], set()),
+    (["chore", "claim", "dév"], {"dév"}),
+    (["task", "re"], {"ready", "renew", "release", "recover", "recover-pending"}),
+    (["task", "claim", "de"], {"dev", "devops"}),
+    (["task", "done", "dev", "t-1", "--f"], {"--from", "--fence"}),
+    (["task", "recover-pending", "dev", "--resolve-publication", ""], {"rollback", "published"}),
+    (["recov"], {"recover", "recover-pending"}),
+    (["locks", "de"], {"dev", "devops"}),
+    (["check", "--tt"], set()),
     (["completion", ""], set(SHELLS)),
     (["help", "rea"], {"read"}),
     (["read", "--", "--"], set()),

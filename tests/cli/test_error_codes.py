@@ -2,90 +2,25 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from typing import TYPE_CHECKING, Any, Callable
 
 import pytest
 
-from agent_chat.cli import standard_input
-from agent_chat.errors import CODES, KINDS
-from agent_chat.storage import channel, file_lock
-from agent_chat.storage.file_lock import FileLock
-from tests.support.cli import (
-    SILENT,
-    FakeClock,
-    FaultyFiles,
-    Result,
-    message_file,
-    plant,
-    run,
-    tree_of,
-    workspace_on,
-)
+from agent_chat import LeaseStore, PathLockStore
+from agent_chat.errors import CODES, KINDS, ChatError
+from tests.cli.code_case import CLAIM, POST, Case, make_root
+from tests.cli.code_cases_locks import LOCKS
+from tests.cli.code_cases_tasks import LEASES, TASKS
+from tests.support.cli import tree_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-POST = ["post", "dev", "--from", "alice", "--title", "t"]
+    from tests.support.cli import Result
 
+VERSION = '"schema_version": '
 
-class Case:
-    """A root to make a mistake in: an open channel with messages and markers, a closed one, one of a later version."""
-
-    def __init__(self, root: Path, patch: pytest.MonkeyPatch, form: list[str]) -> None:
-        self.root, self.patch, self.form = root, patch, form
-        folder = root / "dev"
-        run(["init", "dev"], root)
-        run(["init", "ops", "--members", "alice,bob"], root)
-        run([*POST, "--key", "k", "--topic", "api"], root)
-        plant(folder / "0002-alice-a.md", message_file(2))
-        plant(folder / "0002-bob-b.md", message_file(2, "bob"))
-        plant(folder / "0003-alice-c.md", b"no header")
-        plant(folder / "task-1.md")
-        plant(folder / "task-2.CLAIMED-bob.md")
-        plant(folder / ".cursors" / "carol.txt", "x")
-        plant(root / "new" / "_meta.json", '{"schema_version": 2}')
-        plant(root / "bad" / "_meta.json", "{")
-        (root / "odd").mkdir()
-        (root / "odd" / "_meta.json").symlink_to("../dev/_meta.json")
-        (root / "link").symlink_to("dev")
-        plant(root / "file")
-
-    def __call__(self, *argv: str, **options: Any) -> Result:
-        return run([*argv, *self.form], self.root, **options)
-
-    def failing(self, *argv: str, **faults: Any) -> Result:
-        clock = FakeClock()
-        faults.setdefault("code", errno.EIO)
-        files = FaultyFiles(str(self.root), clock, **{"at": 1, **faults})
-        return self(*argv, workspace=workspace_on(self.root, clock=clock, files=files))
-
-    def busy(self) -> Result:
-        clock = FakeClock()
-        workspace = workspace_on(self.root, clock=clock)
-        lock = FileLock(workspace.files, str(self.root / "dev" / ".lock"), clock)
-        assert lock.acquire(0)
-        try:
-            result = self(*POST, workspace=workspace)
-        finally:
-            lock.release()
-        assert sum(clock.slept) >= channel.LOCK_SECONDS
-        return result
-
-    def without_locks(self) -> Result:
-        def lock(descriptor: int, *, shared: bool) -> None:
-            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-        self.patch.setattr(file_lock, "_lock", lock)
-        return self(*POST)
-
-    def silent(self) -> Result:
-        self.patch.setattr(standard_input, "SILENT_SECONDS", 0.01)
-        return self(*POST, stdin=SILENT)
-
-
-REACHED: dict[str, Callable[[Case], Result]] = {
+MESSAGES: dict[str, Callable[[Case], Result]] = {
     "USAGE": lambda do: do("raed", "dev"),
     "IO_ERROR": lambda do: do.failing("read", "dev", "--as", "bob", only=("list_folder",)),
     "OUTPUT_FAILED": lambda do: do("channels", stdout_closed=True),
@@ -95,7 +30,7 @@ REACHED: dict[str, Callable[[Case], Result]] = {
     "CHANNEL_INVALID": lambda do: do("read", "../dev", "--as", "bob"),
     "CHANNEL_NOT_FOUND": lambda do: do("read", "dve", "--as", "bob"),
     "CHANNEL_EXISTS": lambda do: do("init", "DEV"),
-    "CHANNEL_BUSY": lambda do: do.busy(),
+    "CHANNEL_BUSY": lambda do: do.busy(*POST),
     "CHANNEL_LOCK_UNAVAILABLE": lambda do: do.without_locks(),
     "CHANNEL_DAMAGED": lambda do: do("read", "odd", "--as", "bob"),
     "CHANNEL_VERSION": lambda do: do("read", "new", "--as", "bob"),
@@ -127,26 +62,61 @@ REACHED: dict[str, Callable[[Case], Result]] = {
     "MARKER_NOT_FOUND": lambda do: do("claim", "dev", "task-11.md", "--as", "bob"),
     "MARKER_CLAIMED": lambda do: do("claim", "dev", "task-2.md", "--as", "carol"),
     "MARKER_AUDIT_FAILED": lambda do: do.failing("claim", "dev", "task-1.md", "--as", "bob", only=("link",)),
+    "SESSION_TOKEN_INVALID": lambda do: do.with_token("no-token")(*CLAIM),
+    "RECORD_VERSION": lambda do: do.with_edited("tasks/free.json", VERSION + "1", VERSION + "2")(*CLAIM),
 }
+REACHED = {**MESSAGES, **TASKS, **LEASES, **LOCKS}
 # These did part of their work, which their messages say.
-NOT_NOTHING = {"MESSAGE_PUBLICATION_UNKNOWN", "CURSOR_NOT_STORED", "MARKER_AUDIT_FAILED"}
+NOT_NOTHING = {
+    "MESSAGE_PUBLICATION_UNKNOWN",
+    "CURSOR_NOT_STORED",
+    "MARKER_AUDIT_FAILED",
+    "LEASE_TRANSACTION_CLEANUP_FAILED",
+    "LEASE_TRANSACTION_RECOVERY_FAILED",
+    "LEASE_AUDIT_ROLLBACK_FAILED",
+    "PATH_LOCK_TRANSACTION_CLEANUP_FAILED",
+    "PATH_LOCK_AUDIT_ROLLBACK_FAILED",
+}
 # These come after the reply was printed, or could not be: a line on stderr, whatever the form.
 LATE = {"OUTPUT_FAILED", "CURSOR_NOT_STORED"}
+# The command line opens channels by name, so only a program that names a folder can meet this one.
+OF_THE_LIBRARY = {"LEASE_INVALID_CHANNEL"}
+STORES: dict[str, Any] = {"LEASE_INVALID_CHANNEL": LeaseStore, "PATH_LOCK_INVALID_CHANNEL": PathLockStore}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("made") / "root"
+    make_root(root)
+    return root
 
 
 def test_every_code_is_reached() -> None:
-    assert list(REACHED) == list(CODES)
+    assert list(REACHED) == [code for code in CODES if code not in OF_THE_LIBRARY]
+
+
+def test_the_codes_of_the_library_are_met(tmp_path: Path, made: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none", made / "dev" / ".cursors", made / "file"):
+        for code, store in STORES.items():
+            with pytest.raises(ChatError) as caught:
+                store(folder)
+            assert caught.value.code == code
+
+
+def kept(tree: dict[str, Any]) -> dict[str, Any]:
+    """What a refusal must leave as it is."""
+    return {name: data for name, data in tree.items() if not name.endswith(".lock")}
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
-@pytest.mark.parametrize("code", CODES)
-def test_the_code_is_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, form: list[str]) -> None:
-    case = Case(tmp_path / "root", monkeypatch, form)
-    before = tree_of(case.root)
+@pytest.mark.parametrize("code", REACHED)
+def test_the_code_is_met(
+    tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch, code: str, form: list[str]
+) -> None:
+    case = Case(made, tmp_path / "root", monkeypatch, form)
     result = REACHED[code](case)
     assert result.status == 2
-    kept = {name: data for name, data in tree_of(case.root).items() if not name.endswith(".lock")}
-    assert code in NOT_NOTHING or kept == {name: data for name, data in before.items() if not name.endswith(".lock")}
+    assert code in NOT_NOTHING or kept(tree_of(case.root)) == kept(case.before)
     if form and code not in LATE:
         assert result.stderr == ""
         error = result.json.pop("error")
@@ -171,9 +141,9 @@ def test_the_code_is_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: 
 
 
 def test_a_reply_that_is_followed_by_an_error_is_one_document_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = Case(tmp_path / "root", monkeypatch, ["--json"])
+    case = Case(made, tmp_path / "root", monkeypatch, ["--json"])
     for argv in (["inbox", "--as", "carol"], ["channels"]):
         result = case(*argv)
         assert (result.status, result.stderr) == (2, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -13,19 +14,19 @@ from agent_chat.cli.commands import COMMANDS
 from agent_chat.cli.parser import parse
 from agent_chat.errors import ChatError
 
-TASKS = (
+CHORES = (
     Command(path=("hook",), summary="Runs a hook.", handler="x:hook"),
     Command(path=("hook", "wait"), summary="Waits.", handler="x:hook_wait"),
     Command(
-        path=("task", "claim"),
-        summary="Claims a task.",
+        path=("chore", "claim"),
+        summary="Claims a chore.",
         handler="x:claim",
         arguments=(
             Argument(name="id"),
             Argument(name="secret", spellings=("--secret",), hidden=True, metavar="X"),
         ),
     ),
-    Command(path=("task", "list"), summary="Lists tasks.", handler="x:list"),
+    Command(path=("chore", "list"), summary="Lists chores.", handler="x:list"),
 )
 
 
@@ -79,27 +80,30 @@ def test_usage() -> None:
     assert forms["doctor"] == "agent-chat doctor [<channel>] [--fix]"
     assert forms["post"].startswith("agent-chat post <channel> --title TEXT [--from AGENT] ")
     assert forms["wait"].startswith("agent-chat wait <channel>… ")
-    assert help_texts.usage(TASKS[2]) == "agent-chat task claim <id>"
+    assert help_texts.usage(CHORES[2]) == "agent-chat chore claim <id>"
 
 
 def test_help_of_the_program() -> None:
-    text = help_texts.program_help((*COMMANDS, *TASKS))
+    text = help_texts.program_help((*COMMANDS, *CHORES))
     lines = text.splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= help_texts.WIDTH
     for row in COMMANDS:
-        assert any(line.split() and line.split()[0] == row.name for line in lines), row.name
-    assert "  task …                    claim, list" in lines
+        word = row.path[0] if len(row.path) == 1 else row.path[1].rstrip(",")
+        assert any(word in re.split(r"[ ,]+", line) for line in lines), row.name
+    assert "  chore …                   claim, list" in lines
 
 
 def test_help_of_words() -> None:
-    table = (*COMMANDS, *TASKS)
+    table = (*COMMANDS, *CHORES)
     assert help_texts.help_for((), table) == help_texts.program_help(table)
     assert help_texts.help_for(("read",), table).startswith("agent-chat read <channel> ")
+    group = help_texts.help_for(("chore",), table)
+    assert "Claims a chore." in group
+    assert "Lists chores." in group
+    assert "--secret" not in help_texts.help_for(("chore", "claim"), table)
     group = help_texts.help_for(("task",), table)
-    assert "Claims a task." in group
-    assert "Lists tasks." in group
-    assert "--secret" not in help_texts.help_for(("task", "claim"), table)
+    assert all(row.summary.split()[0] in group for row in COMMANDS if row.path[0] == "task")
     both = help_texts.help_for(("hook",), table)
     assert "Runs a hook." in both
     assert "hook wait" in both
@@ -122,11 +126,11 @@ def test_handlers() -> None:
 
 
 def test_reference() -> None:
-    text = help_texts.reference((*COMMANDS, *TASKS))
+    text = help_texts.reference((*COMMANDS, *CHORES))
     lines = text.splitlines()
-    for row in (*COMMANDS, *TASKS):
+    for row in (*COMMANDS, *CHORES):
         assert lines.count(f"## {row.name}") == 1
-    assert text == help_texts.reference((*COMMANDS, *TASKS))
+    assert text == help_texts.reference((*COMMANDS, *CHORES))
     assert "--secret" not in text
     assert sum(line.startswith("```") for line in lines) % 2 == 0
     assert "\n\n\n" not in text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -15,85 +14,31 @@ from agent_chat.cli.commands import COMMANDS
 from agent_chat.operations.findings import INVARIANTS
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.file_lock import FileLock
+from tests.cli.json_calls import (
+    CALLS,
+    FIELDS,
+    ONCE,
+    WITHOUT_ROOT,
+    answer,
+    document_of,
+    make_root,
+    prepare,
+)
+from tests.cli.leasing import tree_beside
 from tests.support import schemas
-from tests.support.cli import FakeClock, FaultyFiles, Result, message_file, plant, run, workspace_on
+from tests.support.cli import FakeClock, FaultyFiles, message_file, plant, run, workspace_on
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from agent_chat.storage.workspace import Workspace
 
-# One call of each command that works in the root that `root` makes, where these run one after the other.
-CALLS: dict[str, tuple[str, ...]] = {
-    "init": ("init", "fresh", "--members", "alice,bob", "--humans", "carol", "--topic", "t", "--owner", "alice"),
-    "channels": ("channels",),
-    "roster": ("roster", "dev"),
-    "join": ("join", "dev", "--as", "dora", "--role", "subordinate"),
-    "leave": ("leave", "dev", "--as", "dora"),
-    "post": ("post", "dev", "--from", "bob", "--title", "t", "--reply", "1", "--ref", "path:a", "--key", "k"),
-    "read": ("read", "dev", "--as", "bob"),
-    "wait": ("wait", "dev", "--as", "bob", "--timeout", "0", "--after", "0"),
-    "peek": ("peek", "dev", "-n", "2"),
-    "show": ("show", "dev", "1"),
-    "thread": ("thread", "dev", "1"),
-    "inbox": ("inbox", "--as", "bob"),
-    "ack": ("ack", "dev", "1", "--as", "bob"),
-    "search": ("search", "dev", "text"),
-    "claim": ("claim", "dev", "task-1.md", "--as", "bob"),
-    "doctor": ("doctor", "dev"),
-    "completion": ("completion", "bash"),
-    "help": ("help", "post"),
-    "version": ("version",),
-}  # fmt: skip
-
-# What scripts can rely on at least, command by command.
-FIELDS = {
-    "init": "channel path members",
-    "channels": "channels",
-    "roster": "members humans topic messages open",
-    "post": "seq file repeated summoned missed",
-    "read": "messages latest_seq has_more next_after cursor",
-    "wait": "messages latest_seq has_more next_after cursor timed_out",
-    "peek": "messages latest_seq has_more next_after cursor",
-    "search": "messages latest_seq has_more next_after cursor",
-    "thread": "messages latest_seq has_more next_after cursor",
-    "show": "message",
-    "inbox": "channels",
-    "ack": "cursor previous",
-    "claim": "marker claimed_as seq",
-    "doctor": "findings fixed",
-}
-WITHOUT_ROOT = ("completion", "help", "version")
+CHANNELS = {"dev", "work"}
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A root with a channel `dev` in which alice has posted two messages, and a marker."""
-    folder = tmp_path / "root"
-    for call in (("init", "dev"), ("post", "dev", "--from", "alice", "--title", "one", "--body", "text")):
-        answer(folder, *call)
-    answer(folder, "post", "dev", "--from", "alice", "--title", "two", "--to", "bob", "--status", "decision")
-    plant(folder / "dev" / "task-1.md")
-    return folder
-
-
-def answer(root: Path, *call: str, workspace: Workspace | None = None, expect: int = 0) -> dict[str, Any]:
-    """Runs a call with --json; returns its document, which was checked against the schema of the command."""
-    done = run([*call, "--json"], root, workspace=workspace)
-    return document_of(done, call, expect=expect)
-
-
-def document_of(done: Result, call: Sequence[str], *, expect: int = 0) -> dict[str, Any]:
-    """The one document that a call wrote, checked."""
-    assert (done.status, done.stderr) == (expect, ""), done
-    lines = done.stdout.split("\n")
-    assert len(lines) == 2, done.stdout
-    assert lines[1] == ""
-    document = json.loads(lines[0])
-    assert isinstance(document, dict)
-    schemas.check_reply(call[0], document)
-    return document
+    return make_root(tmp_path / "root")
 
 
 def broken(root: Path, code: int = errno.EIO, **options: Any) -> Workspace:
@@ -113,13 +58,12 @@ def test_every_row_of_the_table_is_called_here_and_has_a_schema() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_command_answers_alike_with_json_before_and_after_it(name: str, root: Path) -> None:
-    call = CALLS[name]
-    if name == "leave":
-        answer(root, *CALLS["join"])
-    before = document_of(run(["--json", *call], root), call)
-    if name in ("init", "claim", "leave"):
-        return  # they cannot be done twice
-    after = document_of(run([*call, "--json"], root), call)
+    call = prepare(root, name)
+    variables = tree_beside(root)
+    before = document_of(run(["--json", *call], root, environment=variables), call)
+    if name in ONCE:
+        return
+    after = document_of(run([*call, "--json"], root, environment=variables), call)
     assert set(before) - {"unread_before"} == set(after) - {"unread_before"}
 
 
@@ -132,7 +76,7 @@ def test_leave_needs_somebody_who_is_there(root: Path) -> None:
 @pytest.mark.parametrize("name", FIELDS)
 def test_the_fields_that_scripts_rely_on_are_there(name: str, root: Path) -> None:
     fields = set(FIELDS[name].split())
-    reply = answer(root, *CALLS[name])
+    reply = answer(root, *prepare(root, name))
     assert fields <= set(reply)
     schema = schemas.schemas()[schemas.OF_COMMAND[name]]
     for form in schema.get("$defs", {"": schema}).values():
@@ -141,31 +85,32 @@ def test_the_fields_that_scripts_rely_on_are_there(name: str, root: Path) -> Non
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name not in WITHOUT_ROOT])
 def test_a_reply_says_which_root_was_used(name: str, root: Path) -> None:
-    call = CALLS[name]
-    answer(root, *CALLS["join"])
-    reply = document_of(run([*call, "--json", "--root", str(root)]), call)
+    call = prepare(root, name)
+    reply = document_of(run([*call, "--json", "--root", str(root)], environment=tree_beside(root)), call)
     assert (reply["root"], reply["root_from"]) == (str(root), "option")
-    if "dev" in call:
-        assert reply["channel"] == "dev"
+    for channel in CHANNELS.intersection(call):
+        assert reply["channel"] == channel
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_wrong_usage_is_an_error_document(name: str, root: Path) -> None:
-    for call in (["--json", name, "--no-such-option"], [name, "--no-such-option", "--json"]):
-        reply = document_of(run(call, root), [name], expect=2)
+    words = name.split()
+    for call in (["--json", *words, "--no-such-option"], [*words, "--no-such-option", "--json"]):
+        reply = document_of(run(call, root), words, expect=2)
         assert reply["error"]["code"] == "USAGE"
         assert reply["error"]["next"]
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if "dev" in CALLS[name]])
+@pytest.mark.parametrize("name", [name for name in CALLS if CHANNELS.intersection(CALLS[name])])
 def test_a_channel_that_is_not_there_is_an_error_that_names_the_root(name: str, root: Path) -> None:
-    call = [word if word != "dev" else "dve" for word in CALLS[name]]
+    (there,) = CHANNELS.intersection(CALLS[name])
+    call = [word if word != there else there[1:] for word in CALLS[name]]
     error = answer(root, *call, expect=2)["error"]
     assert (error["code"], error["root"], error["root_from"], error["near"]) == (
-        "CHANNEL_NOT_FOUND",
+        "TASK_CHANNEL_NOT_FOUND" if name.startswith("task ") else "CHANNEL_NOT_FOUND",
         str(root),
         "variable",
-        "dev",
+        there,
     )
 
 
@@ -177,9 +122,12 @@ def test_a_root_that_is_not_there_is_an_error(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", [row.name for row in COMMANDS if any(a.name == "agent" for a in row.arguments)])
 def test_nobody_who_acts_is_an_error(name: str, root: Path) -> None:
-    words = list(CALLS[name])
+    words = list(prepare(root, name))
     at = next(index for index, word in enumerate(words) if word in ("--as", "--from"))
     del words[at : at + 2]
+    if name == "check":
+        assert answer(root, *words)["conflicts"] == []  # all locks count
+        return
     assert answer(root, *words, expect=2)["error"]["code"] == "AGENT_MISSING"
 
 
@@ -283,7 +231,7 @@ def test_a_damaged_channel_hides_no_other(call: tuple[str, ...], root: Path) -> 
     for name in ("bad", "worse"):
         plant(root / name / "_meta.json", "{")
     reply = answer(root, *call, expect=2)
-    assert [each["channel"] for each in reply["channels"]] == ["dev"]
+    assert {each["channel"] for each in reply["channels"]} <= CHANNELS
     assert (reply["error"]["code"], reply["error"]["channel"]) == ("CHANNEL_DAMAGED", "bad")
     assert [warning.partition(":")[0] for warning in reply["warnings"]] == ["worse"]
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent_chat import errors
 from agent_chat.cli.command import GLOBALS, HELP, VERSION, Argument, Command, Request
 from agent_chat.cli.commands import COMMANDS
 from agent_chat.cli.parser import parse, wants_json
@@ -22,19 +21,13 @@ if TYPE_CHECKING:
 
 TASKS = (
     *COMMANDS,
-    Command(path=("task", "claim"), summary="Claims.", handler="x:claim", arguments=(Argument(name="id"),)),
-    Command(path=("task", "create"), summary="Creates.", handler="x:create"),
+    Command(path=("chore", "claim"), summary="Claims.", handler="x:claim", arguments=(Argument(name="id"),)),
+    Command(path=("chore", "create"), summary="Creates.", handler="x:create"),
     Command(path=("turn", "end"), summary="Ends.", handler="x:end"),
     # A command that is also the beginning of another one.
     Command(path=("hook",), summary="Hooks.", handler="x:hook", arguments=(Argument(name="event", optional=True),)),
     Command(path=("hook", "wait"), summary="Waits.", handler="x:wait"),
 )
-
-
-@pytest.fixture(autouse=True)
-def _task_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code of unknown task commands, whether or not the table of errors has it yet."""
-    monkeypatch.setitem(errors.CODES, "TASK_INVALID_COMMAND", (errors.INVALID, "", ""))
 
 
 def refused(*argv: str, commands: tuple[Command, ...] = COMMANDS) -> ChatError:
@@ -85,8 +78,15 @@ def parsed(*argv: str) -> Request:
         (["search", "dev", "--", "-x", "--json"], "search", {"words": ("-x", "--json")}),
         (["search", "dev", "a", "--from", "bob", "b"], "search", {"words": ("a", "b"), "sender": "bob"}),
         (["doctor"], "doctor", {"channel": None, "fix": False}),
-        (["task", "claim", "12"], "task claim", {"id": "12"}),
-        (["task", "--json", "claim", "12"], "task claim", {"id": "12"}),
+        (["chore", "claim", "12"], "chore claim", {"id": "12"}),
+        (["chore", "--json", "claim", "12"], "chore claim", {"id": "12"}),
+        (["task", "done", "--fence", "7", "dev", "12"], "task done", {"task": "12", "fence": 7}),
+        (["task", "create", "a", "b", "--title=-1", "--owner", "x"], "task create", {"title": "-1", "owner": "x"}),
+        (["task", "create", "a", "b", "--title", "t", "--created-by", "x"], "task create", {"agent": "x"}),
+        (["task", "claim", "a", "b", "--ttl", "-1"], "task claim", {"task": "b", "lease_seconds": "-1"}),
+        (["lock", "dev", "a", "--lease", "9", "b/"], "lock", {"paths": ("a", "b/"), "lease_seconds": "9"}),
+        (["check", "dev", "--", "-x"], "check", {"paths": ("-x",), "agent": None}),
+        (["recover", "a", "b", "--reason", "--json"], "recover", {"reason": "--json"}),
         (["hook", "wait"], "hook wait", {}),
         (["hook", "stop"], "hook", {"event": "stop"}),
         (["hook", "--json"], "hook", {"event": None}),
@@ -234,7 +234,7 @@ def test_mistake(line: list[str], message: str, following: str | None) -> None:
 def test_unknown_task_command_has_its_own_code() -> None:
     for line in (["task"], ["task", "clam", "12"], ["task", "--json"], ["task", ""]):
         assert refused(*line, commands=TASKS).code == "TASK_INVALID_COMMAND"
-    assert refused("task", "clam", commands=TASKS).next == "agent-chat task claim --help"
+    assert refused("task", "clam").next == "agent-chat task claim --help"
     assert refused("task", "claim", commands=TASKS).code == "USAGE"
 
 
@@ -273,12 +273,12 @@ def mistyped(word: str) -> Iterator[str]:
 
 
 def test_near_command() -> None:
-    names = {row.name for row in COMMANDS}
-    for name in names:
-        for typed in set(mistyped(name)) - names:
-            error = refused(typed)
-            assert f"did you mean {name}?" in error.message, typed
-            assert error.next == f"agent-chat {name} --help"
+    for row in COMMANDS:
+        *above, last = row.path
+        names = {each.path[len(above)] for each in COMMANDS if list(each.path[: len(above)]) == above}
+        for typed in set(mistyped(last)) - names:
+            error = refused(*above, typed)
+            assert (f"did you mean {row.name}?" in error.message, error.next) == (True, f"agent-chat {row.name} --help")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

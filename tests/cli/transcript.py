@@ -2,18 +2,29 @@
 
 In a fenced block, a line `$ …` is a command (`<<'END'` gives it the following lines, up to END, as standard input;
 `> FILE` lines of a heredoc to `put FILE` write a file), the lines after it are its standard output, `! …` lines its
-standard error, `? N` its status where that is not 0. `{root}` stands for the root. Everything else is prose.
+standard error, `? N` its status where that is not 0. `{root}` stands for the root, `{tree}` for the work tree beside
+it, `{id1}`, `{id2}` … for the ids that were made, in the order in which they were shown. Everything else is prose.
+
+Other tools: `put FILE [young|arrived]` writes a file as another program would, long ago unless it says so; `later
+SECONDS` turns the clock; `killed-before-announcing COMMAND` and `killed-after-announcing COMMAND` run a command that
+dies then.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.cli import leasing
 from tests.support.cli import LATER, NULL, START, ArrivalFiles, FakeClock, plant, run, workspace_on
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+KILLED = {"killed-before-announcing": leasing.UNANNOUNCED, "killed-after-announcing": leasing.ANNOUNCED}
+ID = re.compile(r"\b[0-9a-f]{16}\b")
 
 
 class Step(NamedTuple):
@@ -52,34 +63,65 @@ def steps(text: str) -> list[Step]:
     return found
 
 
-def played(step: Step, root: Path, clock: FakeClock) -> list[str]:
-    """Carries out a step and returns its lines as a transcript shows them."""
-    tool, *argv = step.words
-    if tool == "put":  # put FILE [young|arrived]: writes a file as another program would, long ago unless it says so
-        at = {"young": START - 0.5, "arrived": LATER}.get("".join(argv[1:]), START - 3600)
-        plant(root / argv[0], step.stdin or "", at=at)
-        return []
-    if tool == "later":  # later SECONDS: turns the clock
-        clock.turn(float(argv[0]))
-        return []
-    assert tool == "agent-chat", f"line {step.line}: {tool}"
-    stdin = NULL if step.stdin is None else step.stdin.encode()
-    result = run(
-        argv, root, stdin=stdin, workspace=workspace_on(root, clock=clock, files=ArrivalFiles(str(root), clock))
-    )
-    shown = result.stdout.splitlines()
-    shown += [f"! {line}" for line in result.stderr.splitlines()]
-    shown += [f"? {result.status}"] if result.status else []
-    return [line.replace(str(root), "{root}") for line in shown]
+class Stage:
+    """A root on which the steps of one transcript are played, one after the other."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._clock = FakeClock()
+        self._ids: list[str] = []
+        self._names = {str(root): "{root}", **dict.fromkeys(leasing.tree_beside(root).values(), "{tree}")}
+
+    def play(self, step: Step) -> list[str]:
+        """Carries out a step and returns its lines as a transcript shows them."""
+        tool, *argv = [self._real(word) for word in step.words]
+        if tool == "put":
+            at = {"young": START - 0.5, "arrived": LATER}.get("".join(argv[1:]), START - 3600)
+            plant(self._root / argv[0], self._real(step.stdin or ""), at=at)
+            return []
+        if tool == "later":
+            self._clock.turn(float(argv[0]))
+            return []
+        if tool in KILLED:
+            leasing.killed(self._root, KILLED[tool], *argv[1:], clock=self._clock)
+            return []
+        assert tool == "agent-chat", f"line {step.line}: {tool}"
+        result = run(
+            argv,
+            self._root,
+            stdin=NULL if step.stdin is None else step.stdin.encode(),
+            environment=leasing.tree_beside(self._root),
+            workspace=workspace_on(self._root, clock=self._clock, files=ArrivalFiles(str(self._root), self._clock)),
+        )
+        shown = result.stdout.splitlines()
+        shown += [f"! {line}" for line in result.stderr.splitlines()]
+        shown += [f"? {result.status}"] if result.status else []
+        return [self._shown(line) for line in shown]
+
+    def _real(self, text: str) -> str:
+        for number, made in enumerate(self._ids, 1):
+            text = text.replace(f"{{id{number}}}", made)
+        for real, name in self._names.items():
+            text = text.replace(name, real)
+        return text
+
+    def _shown(self, text: str) -> str:
+        for made in ID.findall(text):
+            if made not in self._ids:
+                self._ids.append(made)
+            text = text.replace(made, f"{{id{self._ids.index(made) + 1}}}")
+        for real, name in self._names.items():
+            text = text.replace(real, name)
+        return text
 
 
 def replay(text: str, root: Path) -> tuple[list[str], list[str]]:
     """Plays a transcript; returns what it says and what really happened, each line after its command."""
-    clock = FakeClock()
+    stage = Stage(root)
     expected: list[str] = []
     actual: list[str] = []
     for step in steps(text):
         command = f"{step.line}: $ {' '.join(step.words)}"
         expected += [command, *step.expected]
-        actual += [command, *played(step, root, clock)]
+        actual += [command, *stage.play(step)]
     return expected, actual

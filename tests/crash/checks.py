@@ -8,18 +8,19 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from tests.crash.rows import HOUR
-from tests.support.staging import whole_document
-from tests.support.views import Identity, RootView, alike_but_for_numbers, has_lost_numbers, temporaries, view_of
+from tests.crash.common import CHANNEL, doctors_findings, must_be_prompt, reused, used
+from tests.crash.journal_checks import faults_of_journal
+from tests.crash.row import HOUR
+from tests.support.recording import RecordingFileSystem
+from tests.support.staging import NumberedIds, whole_document
+from tests.support.views import RootView, alike_but_for_numbers, has_lost_numbers, temporaries, view_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tests.crash.rows import Row
+    from tests.crash.row import Row
     from tests.support.disks import Disk
-    from tests.support.staging import Answer, Stage
+    from tests.support.staging import Answer, FilesMaker, Stage
 
-CHANNEL = "dev"
+FIRST_IDS, SECOND_IDS = "f", "e"
 AFTERMATH = ("--title", "Aftermath", "--body", "The channel goes on.")
 
 
@@ -33,10 +34,15 @@ class Trial:
         row.prepare(stage)
         self.before = stage.disk()
         self.old = view_of(self.before)
-        self.undisturbed = stage.call(*row.argv)
+        self.findings_before = doctors_findings(stage, turned=row.turned) if row.journal else frozenset()
+        self.undisturbed = self.call(*row.argv, ids=FIRST_IDS)
         self.new = view_of(stage.disk())
-        self.findings = doctors_findings(stage)
+        self.findings = doctors_findings(stage, turned=row.turned)
         self._checked: dict[object, list[str]] = {}
+
+    def call(self, *argv: str, files: FilesMaker = RecordingFileSystem, ids: str = "") -> Answer:
+        """Makes a call at the row's time; with `ids` one whose random ids are the same as in others of that digit."""
+        return self.stage.call(*argv, files=files, turned=self.row.turned, ids=NumberedIds(ids) if ids else None)
 
     def start(self) -> None:
         """Makes the root as it was before."""
@@ -50,7 +56,9 @@ class Trial:
         """
         key = (disk.key, shown, kill)
         if key not in self._checked:
-            self._checked[key] = [*self._of_state(disk, shown), *self._of_others(disk), *self._of_repeat(disk, shown)]
+            found = [*self._of_state(disk, shown), *self._of_others(disk)]
+            more = faults_of_journal(self, disk) if self.row.journal else self._of_repeat(disk, shown)
+            self._checked[key] = [*found, *more, *self._of_leftovers()]
         return self._checked[key]
 
     @property
@@ -92,15 +100,15 @@ class Trial:
             return []
         stage.put(disk)
         history = used(self.old, view)
-        posted = stage.call("post", CHANNEL, "--from", row.other, *AFTERMATH)
-        found = _must_be_prompt(posted, "a post by another agent")
+        posted = self.call("post", CHANNEL, "--from", row.other, *AFTERMATH)
+        found = must_be_prompt(posted, "a post by another agent")
         found += reused(history, view_of(stage.disk()), posted)
         return found + self._of_reader(view, posted)
 
     def _of_reader(self, view: RootView, posted: Answer) -> list[str]:
         """A reader is shown all that its cursor has not passed, and nothing else."""
         agent = self.row.reader or next(iter(view.channels[CHANNEL].meta.members), "bob")
-        peeked = self.stage.call("read", CHANNEL, "--as", agent, "--peek")
+        peeked = self.call("read", CHANNEL, "--as", agent, "--peek")
         wanted = view.channels[CHANNEL].unread(agent)
         if posted.status == 0 and agent != self.row.other:
             wanted.append(int(posted.data["seq"]))
@@ -115,26 +123,26 @@ class Trial:
         stage.put(disk)
         start = view_of(disk)
         history = used(self.old, start)
-        first = stage.call(*row.argv)
+        first = self.call(*row.argv)
         middle = view_of(stage.disk())
-        found = _must_be_prompt(first, "the call again", row.refusals, self.undisturbed.status)
+        found = must_be_prompt(first, "the call again", row.refusals, self.undisturbed.status)
         found += reused(history, middle, first)
         found += self._of_shown_again(start, first)
         same = middle == self.new or (has_lost_numbers(disk) and alike_but_for_numbers(middle, self.new))
         if row.settles and not same:
             found.append("calling again does not lead where the undisturbed call leads")
-        news = doctors_findings(stage) - self.findings
+        news = doctors_findings(stage, turned=row.turned) - self.findings
         if news:
             found.append(f"after calling again the doctor finds {sorted(news)}")
-        second = stage.call(*row.argv)
+        second = self.call(*row.argv)
         end = view_of(stage.disk())
-        found += _must_be_prompt(second, "the third call", row.refusals, self.undisturbed.status)
+        found += must_be_prompt(second, "the third call", row.refusals, self.undisturbed.status)
         found += reused(used(self.old, middle), end, second)
         if row.settles and end != middle:
             found.append("the third call changes something")
         if row.reader and _numbers(second.data):
             found.append(f"shown twice though it was stored: {_numbers(second.data)}")
-        return found + self._of_leftovers()
+        return found
 
     def _of_shown_again(self, start: RootView, first: Answer) -> list[str]:
         if not self.row.reader:
@@ -149,7 +157,7 @@ class Trial:
         left = temporaries(stage.disk())
         if not left:
             return []
-        later = 2 * HOUR
+        later = self.row.turned + 2 * HOUR
         stage.call("post", CHANNEL, "--from", self.row.other, *AFTERMATH, turned=later)
         kept = temporaries(stage.disk())
         found = [f"left behind for good: {kept}"] if kept else []
@@ -165,45 +173,3 @@ def _documents(shown: str) -> list[dict[str, Any]]:
 def _numbers(reply: dict[str, Any]) -> list[int]:
     messages = reply.get("messages", ())
     return [int(message["seq"]) for message in messages]
-
-
-def doctors_findings(stage: Stage, *, turned: float = 0.0) -> frozenset[tuple[str, str]]:
-    """Returns what the doctor finds, as ids and paths."""
-    answer = stage.call("doctor", turned=turned)
-    assert answer.status in (0, 1), answer
-    return frozenset((str(each["id"]), str(each["path"])) for each in answer.data["findings"])
-
-
-def used(*views: RootView) -> dict[tuple[str, int], set[Identity]]:
-    """Returns every number that was ever seen, with the messages that carried it."""
-    found: dict[tuple[str, int], set[Identity]] = {}
-    for view in views:
-        for number, identities in view.identities().items():
-            found.setdefault(number, set()).update(identities)
-    return found
-
-
-def reused(history: dict[tuple[str, int], set[Identity]], view: RootView, answer: Answer) -> list[str]:
-    """Returns which numbers carry another message than before, or went back; the answer's own number counts too."""
-    found = [
-        f"#{number[1]} is used twice: {sorted(identities | history[number])}"
-        for number, identities in view.identities().items()
-        if number in history and not identities <= history[number]
-    ]
-    seq = answer.data.get("seq")
-    if answer.status == 0 and isinstance(seq, int) and not answer.data.get("repeated", False):
-        highest = max((number for _, number in history), default=0)
-        if seq <= highest:
-            found.append(f"#{seq} was given after #{highest}")
-        if (CHANNEL, seq) not in view.identities():
-            found.append(f"#{seq} was reported and is not there")
-    return found
-
-
-def _must_be_prompt(answer: Answer, what: str, refusals: Iterable[str] = (), status: int | None = 0) -> list[str]:
-    """A call that nothing stands in the way of succeeds at once, or is refused because it was done before."""
-    found = [] if not answer.slept else [f"{what} waited {answer.slept} s for a lock"]
-    good = answer.status in (0, status) or answer.code in refusals
-    # `wait` that is called again finds that all was shown: the negative answer.
-    good = good or bool(answer.status == 1 and answer.data.get("timed_out"))
-    return found if good else [*found, f"{what} fails: {answer.status} {answer.out}{answer.err}"]

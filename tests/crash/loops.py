@@ -8,7 +8,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent_chat.errors import CODES
-from tests.crash.checks import Trial
+from tests.crash.checks import FIRST_IDS, SECOND_IDS, Trial
 from tests.support import tally
 from tests.support.disks import ALL_SUBSETS_UP_TO, crash_points
 from tests.support.recording import BEFORE, WHENS, FailingFileSystem, KillingFileSystem
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.crash.rows import Row
+    from tests.crash.row import Row
     from tests.support.disks import Disk
     from tests.support.staging import Answer
 
@@ -46,12 +46,15 @@ def trial_of(row: Row, folder: Path) -> Trial:
     return Trial(row, Stage(str(folder / "root")))
 
 
-def kills(trial: Trial, start: Callable[[], object]) -> Iterator[Left]:
-    """Kills the row's call before, in and after each of its primitives."""
+def kills(
+    trial: Trial, start: Callable[[], object], argv: tuple[str, ...] = (), *, ids: str = FIRST_IDS
+) -> Iterator[Left]:
+    """Kills the row's call, or another one, before, in and after each of its primitives."""
     for n in itertools.count(1):
         for when in WHENS:
             start()
-            answer = trial.stage.call(*trial.row.argv, files=functools.partial(KillingFileSystem, n=n, when=when))
+            dying = functools.partial(KillingFileSystem, n=n, when=when)
+            answer = trial.call(*(argv or trial.row.argv), files=dying, ids=ids)
             if answer.files.killed is not None:
                 yield Left(f"killed {when} {n}: {answer.files.killed}", trial.stage.disk(), answer.out)
             elif when == BEFORE:
@@ -91,7 +94,7 @@ def check_kills_of_the_repeat(trial: Trial, *, at_most: int) -> list[str]:
         first.setdefault((left.disk.key, left.shown), left)
     states = list(first.values())
     for left in states[:: max(1, len(states) // at_most)]:
-        for again in kills(trial, functools.partial(trial.stage.put, left.disk)):
+        for again in kills(trial, functools.partial(trial.stage.put, left.disk), ids=SECOND_IDS):
             tally.count("states of a second kill")
             faults = trial.faults(again.disk, f"{left.shown}\n{again.shown}", kill=True)
             found += [f"{trial.row.name}, {left.where}, then {again.where}: {text}" for text in faults]
@@ -105,9 +108,8 @@ def check_errors(trial: Trial, codes: tuple[int, ...] = CODES_OF_DISKS, *, for_g
         failed = False
         for code in codes:
             trial.start()
-            answer = trial.stage.call(
-                *trial.row.argv, files=functools.partial(FailingFileSystem, n=n, code=code, for_good=for_good)
-            )
+            failing = functools.partial(FailingFileSystem, n=n, code=code, for_good=for_good)
+            answer = trial.call(*trial.row.argv, files=failing, ids=FIRST_IDS)
             if not answer.files.failed:
                 break
             failed = True

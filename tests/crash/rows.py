@@ -1,15 +1,16 @@
 """The table of what is crashed: a row for each way in which a command changes files. A new command adds rows here.
 
-A row says how its root comes about, what is called, and what may be seen between the old state and the new one.
+A row says how its root comes about, what is called, and what may be seen between the old state and the new one. What is
+changed through a journal has its rows in `task_rows` and `lock_rows`.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING
 
-from agent_chat.cli.commands import COMMANDS
-from agent_chat.cli.parser import parse
+from tests.crash import lock_rows, task_rows
+from tests.crash.row import HOUR, Row, plant
 from tests.support.cli import message_file
 from tests.support.workspaces import START
 
@@ -17,41 +18,7 @@ if TYPE_CHECKING:
     from tests.support.staging import Stage
     from tests.support.views import RootView
 
-HOUR = 3600.0
 TEXT = "A sentence that a torn file would break in the middle.\n" * 6
-
-
-def _is_no_state(view: RootView, old: RootView, new: RootView) -> bool:
-    return False
-
-
-class Row(NamedTuple):
-    """One operation as it is typed.
-
-    `between(view, old, new)` tells whether a state that is neither old nor new may be seen. `settles`: calling again
-    after a crash leads where the undisturbed call leads, however often. `durable`: what was reported outlives a power
-    loss. `keeps_messages`: a call that fails publishes nothing. `refusals` are the codes of calling again when it was
-    done already. `reader` is the agent that is shown messages, `other` one that may post. `links`: whether the disk has
-    hard links. `quick` rows are looked at in the fast lane.
-    """
-
-    name: str
-    argv: tuple[str, ...]
-    prepare: Callable[[Stage], None]
-    between: Callable[[RootView, RootView, RootView], bool] = _is_no_state
-    settles: bool = True
-    durable: bool = True
-    keeps_messages: bool = True
-    refusals: tuple[str, ...] = ()
-    reader: str = ""
-    other: str = "dave"
-    links: bool = True
-    quick: bool = False
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        """The path of the command in the table of commands."""
-        return parse(self.argv, COMMANDS).command.path
 
 
 def nothing(stage: Stage) -> None:
@@ -130,14 +97,6 @@ def marker(stage: Stage) -> None:
     """Has a marker that can be claimed."""
     conversation(stage)
     plant(stage, "task-12.md", b"what is to be done\n", at=START - HOUR)
-
-
-def plant(stage: Stage, name: str, data: bytes, *, at: float) -> None:
-    """Writes a file into the channel as another program would."""
-    path = os.path.join(stage.root, "dev", name)
-    with open(path, "wb") as stream:
-        stream.write(data)
-    os.utime(path, (at, at))
 
 
 def _only_the_list_of_ignored_files(view: RootView, old: RootView, new: RootView) -> bool:
@@ -244,6 +203,8 @@ ROWS: tuple[Row, ...] = (
     Row("doctor, duplicate", FIX, duplicates, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, late", FIX, late_unique, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, stale temporary", FIX, stale_temporary),
+    *task_rows.ROWS,
+    *lock_rows.ROWS,
 )
 
 QUICK = tuple(row for row in ROWS if row.quick)

@@ -39,11 +39,13 @@ def blocks(page: str, *languages: str) -> list[Block]:
     language: str | None = None
     lines: list[str] = []
     start = 0
+    fence = ""
     for number, line in enumerate(tree.text_of(page).splitlines(), 1):
         text = line.strip()
         if language is None and text.startswith(FENCE):
-            language, lines, start = text[len(FENCE) :], [], number + 1
-        elif language is not None and text == FENCE:
+            fence = _fence_of(text)
+            language, lines, start = text[len(fence) :], [], number + 1
+        elif language is not None and text == fence:
             if not languages or language in languages:
                 found.append(Block(page, start, language, tuple(lines)))
             language = None
@@ -56,13 +58,21 @@ def blocks(page: str, *languages: str) -> list[Block]:
 def outside_of_blocks(page: str) -> str:
     """The text of a page without its fenced blocks."""
     kept: list[str] = []
-    inside = False
+    fence = ""
     for line in tree.text_of(page).splitlines():
-        if line.strip().startswith(FENCE):
-            inside = not inside
-        elif not inside:
+        text = line.strip()
+        if fence:
+            fence = "" if text == fence else fence
+        elif text.startswith(FENCE):
+            fence = _fence_of(text)
+        else:
             kept.append(line)
     return "\n".join(kept)
+
+
+def _fence_of(text: str) -> str:
+    """The back-ticks with which a block begins; the same number ends it, so that it may hold a block of fewer."""
+    return text[: len(text) - len(text.lstrip("`"))]
 
 
 def steps(block: Block) -> list[Step]:

@@ -6,7 +6,11 @@ import re
 
 from agent_chat import names
 from agent_chat.operations.findings import INVARIANTS
+from agent_chat.records import claim, path_lock, task
 from agent_chat.records import message as message_record
+from agent_chat.records.claim import Claim
+from agent_chat.records.lease import SUSPECT_SECONDS, Lease
+from agent_chat.records.path_lock import PathLock
 from agent_chat.storage import layout
 from tests.support import schemas
 from tests.tidy import tree
@@ -29,9 +33,30 @@ def test_what_cannot_be_seen_has_ids_of_its_own() -> None:
     assert not {*unseen} & {*INVARIANTS}
 
 
+def keys_of(section: str) -> list[str]:
+    """The names in the first column of a section's tables."""
+    text = tree.text_of(PAGE).partition(f"\n{section}\n")[2].partition("\n#")[0]
+    return [key for cell in KEY.findall(text) for key in re.findall(r"`(\w+)`", cell)]
+
+
 def test_the_keys_of_a_message_are_there_in_their_order() -> None:
-    keys = [key for cell in KEY.findall(tree.text_of(PAGE)) for key in re.findall(r"`(\w+)`", cell)]
-    assert keys == list(schemas.schemas()["message-header"]["properties"])
+    assert keys_of("### Content") == list(schemas.schemas()["message-header"]["properties"])
+
+
+def test_the_fields_of_records_are_there_in_their_order() -> None:
+    lease = Lease(expires=0.0, granted=0.0)
+    one = Claim(task_id="t", channel="c", owner="a", lease=lease, claimed_at=0.0)
+    lock = PathLock(lock_id="0", channel="c", owner="a", paths=(), lease=lease, locked_at=0.0)
+    assert keys_of("### Tasks") == list(
+        task.to_json(task.Task(id="t", channel="c", title="t", created_by="a", updated_at=0.0))
+    )
+    assert keys_of("### Claims") == list(claim.to_json(one))
+    assert keys_of("### Path locks") == list(path_lock.to_json(lock))
+
+
+def test_a_dot_in_an_owner_is_written_as_the_page_says() -> None:
+    assert f"`{claim.file_name('task-1.2', 'j.doe')}`" in tree.text_of(PAGE)
+    assert f"and {SUSPECT_SECONDS:.0f} seconds" in tree.text_of(PAGE)
 
 
 def test_what_git_leaves_alone_and_the_audit_statuses_are_told() -> None:

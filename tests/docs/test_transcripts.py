@@ -14,9 +14,11 @@ from agent_chat.cli.main import main
 from tests.docs.pages import Step, blocks, markdown, steps
 
 HOME = "/home/you"
-TIMES = (
+LOCK_ID = "0f1e2d3c4b5a6978"
+CHANGING = (
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\dZ"), "YYYY-MM-DD HH:MMZ"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "YYYY-MM-DDTHH:MM:SS+00:00"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), LOCK_ID),
 )
 
 
@@ -33,7 +35,7 @@ def test_the_page_shows_what_really_happens(page: str, tmp_path: Path, monkeypat
 
 def test_readme_shows_a_conversation() -> None:
     words = [step.words[:2] for block in blocks("README.md", "console") for step in steps(block)]
-    assert {("agent-chat", name) for name in ("init", "post", "read", "wait", "inbox")} <= set(words)
+    assert {("agent-chat", name) for name in ("init", "post", "read", "wait", "inbox", "task", "lock")} <= set(words)
 
 
 def _run(step: Step, home: Path) -> str:
@@ -59,6 +61,6 @@ def _run(step: Step, home: Path) -> str:
 def _normal(text: str, home: Path) -> list[str]:
     """The lines of an output with what differs from run to run replaced as the pages have it."""
     text = text.replace(str(home), HOME)
-    for pattern, replacement in TIMES:
+    for pattern, replacement in CHANGING:
         text = pattern.sub(replacement, text)
     return text.splitlines()

@@ -74,7 +74,7 @@ def records_of(files: Mapping[str, bytes], broken: list[str]) -> Records:
                 found.claims[name] = _timeless_claim(claim.parse(data))
             else:
                 lock = _timeless_lock(path_lock.parse(data))
-                found.locks[lock.owner, *(each.normalized_path for each in lock.paths)] = lock
+                found.locks[(lock.owner, *(each.normalized_path for each in lock.paths))] = lock
         except ValueError as error:
             broken.append(f"{path}: {error}")
     return found._replace(filed=tuple(filed))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from tests.tidy import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FOLDER = tree.ROOT / "schemas"
 ENDING = ".schema.json"
@@ -31,6 +34,26 @@ OF_COMMAND = {
     "ack": "reply-ack",
     "search": "reply-read",
     "claim": "reply-claim",
+    "task create": "reply-task-change",
+    "task list": "reply-tasks",
+    "task ready": "reply-tasks",
+    "task show": "reply-task",
+    "task update": "reply-task-change",
+    "task claim": "reply-task-claim",
+    "task renew": "reply-task-claim",
+    "task done": "reply-task-change",
+    "task block": "reply-task-change",
+    "task release": "reply-task-change",
+    "task cancel": "reply-task-change",
+    "task recover": "reply-task-claim",
+    "task recover-pending": "reply-recover-pending",
+    "lock": "reply-lock",
+    "renew-lock": "reply-lock",
+    "check": "reply-check",
+    "unlock": "reply-lock",
+    "locks": "reply-locks",
+    "recover": "reply-lock",
+    "recover-pending": "reply-recover-pending",
     "doctor": "reply-doctor",
     "completion": "reply-completion",
     "help": "reply-help",
@@ -73,6 +96,12 @@ def check_reply(command: str, document: dict[str, Any]) -> None:
         check("reply-error", document)
     else:
         check(OF_COMMAND[command], document)
+
+
+def command_in(words: Sequence[str]) -> str:
+    """The command that a line begins with: of one word, or of two."""
+    both = " ".join(words[:2])
+    return both if both in OF_COMMAND else words[0]
 
 
 def check_schema(name: str) -> None:
