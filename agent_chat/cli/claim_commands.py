@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from agent_chat.cli.acting import actor_of, agent_text
 from agent_chat.cli.command import Reply
-from agent_chat.cli.task_commands import changed_reply, task_channel
+from agent_chat.cli.task_commands import changed_reply, fence_text, task_channel
 from agent_chat.operations import claims, recovery
 from agent_chat.operations.leases import time_left
 from agent_chat.storage.journal import OF_TASKS
+from agent_chat.storage.recovery import NOTHING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def _granted(channel: Channel, changed: Changed, verb: str) -> Reply:
     """Returns the reply to whoever holds a task now."""
     assert changed.claim is not None
     left = time_left(changed.claim.lease, channel.workspace.clock.moment())
-    line = f"{verb} {changed.task.id}: {left}, fence {changed.claim.fence}"
+    line = f"{verb} {changed.task.id}: {left}{fence_text(changed.claim.fence)}"
     return changed_reply(channel, changed, line, claim=True)
 
 
@@ -92,14 +93,15 @@ def recover_pending(request: Request) -> Reply:
 
 def settled_reply(channel: Channel, settled: Settled) -> Reply:
     """Returns the reply to a recovery."""
-    line = settled.outcome if settled.transaction is None else f"{settled.outcome} {settled.transaction}"
+    transaction = settled.transaction or None  # some markers of another program have no id
+    line = settled.outcome if transaction is None else f"{settled.outcome} {transaction}"
     if settled.seq is not None:
         line += f" (#{settled.seq})"
     data: dict[str, object] = {
         **channel.where(),
         "outcome": settled.outcome,
-        "transaction": settled.transaction,
+        "transaction": transaction,
     }
     if settled.seq is not None:
         data["seq"] = settled.seq
-    return Reply(data=data, text=line, summary=line if settled.transaction is not None else "")
+    return Reply(data=data, text=line, summary=line if settled.outcome != NOTHING else "")

@@ -7,6 +7,7 @@ from agent_chat.cli.claim_commands import settled_reply
 from agent_chat.cli.command import Reply
 from agent_chat.cli.locating import Locator
 from agent_chat.cli.output import safe_line
+from agent_chat.cli.task_commands import fence_text
 from agent_chat.operations import path_locks, recovery
 from agent_chat.operations.leases import time_left
 from agent_chat.records import locked_path, path_lock
@@ -37,7 +38,7 @@ def _reply(channel: Channel, locked: Locked, verb: str) -> Reply:
     paths = safe_line(path_locks.paths_text(lock.paths))
     left = ""
     if verb != "unlocked":
-        left = f": {time_left(lock.lease, channel.workspace.clock.moment())}, fence {lock.fence}"
+        left = f": {time_left(lock.lease, channel.workspace.clock.moment())}{fence_text(lock.fence)}"
     line = f"{verb} {paths}, lock {lock.lock_id}{left} (#{locked.seq})"
     return Reply(
         data={**channel.where(), "lock": path_lock.to_json(lock), "seq": locked.seq},

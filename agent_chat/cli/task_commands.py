@@ -37,6 +37,11 @@ def changed_reply(channel: Channel, changed: Changed, line: str, *, claim: bool 
     return Reply(data=data, text=said, summary=said if changed.seq is not None else "")
 
 
+def fence_text(fence: int | None) -> str:
+    """Returns a lease's fence as lines end with it; another program grants leases without."""
+    return f", fence {fence}" if fence is not None else ""
+
+
 def create(request: Request) -> Reply:
     """Makes a task."""
     channel = task_channel(request)
@@ -170,7 +175,7 @@ def shown_text(view: TaskView, now: Moment) -> str:
     lines += [f"acceptance: {safe_line(text)}" for text in task.acceptance]
     claim = view.claim
     if claim is not None:
-        lines.append(f"claim: {claim.owner} since {format_utc(claim.claimed_at)}, fence {claim.fence}")
+        lines.append(f"claim: {claim.owner} since {format_utc(claim.claimed_at)}{fence_text(claim.fence)}")
         if claim.recovery_reason:
             lines.append(f"recovered from {claim.previous_owner}: {safe_line(claim.recovery_reason)}")
     return "\n".join(lines)

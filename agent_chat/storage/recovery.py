@@ -135,8 +135,12 @@ def decision(channel: Channel, entry: Entry, resolution: str | None = None) -> s
     visible = is_published(channel, entry)
     if visible is None and entry.is_foreign and resolution is not None:
         visible = resolution == AS_PUBLISHED
-    states = [journal_entry.state_of(change, read(channel, change.path)) for change in entry.changes]
-    return journal_entry.decide(entry.phase, visible, states)
+    return journal_entry.decide(entry.phase, visible, _states(channel, entry))
+
+
+def _states(channel: Channel, entry: Entry) -> list[str]:
+    """Returns what each file of an entry is found to be."""
+    return [journal_entry.state_of(change, read(channel, change.path)) for change in entry.changes]
 
 
 def settle(
@@ -158,7 +162,7 @@ def settle(
     decided = journal_entry.REFUSE if entry is None else decision(channel, entry, resolution)
     if entry is None or decided == journal_entry.REFUSE:
         if not keep or found.later:
-            raise _refusal(channel, journal, found, actor)
+            raise _refusal(channel, journal, found, actor, resolution)
         return _keep(mutation, journal, found, actor)
     if decided == journal_entry.UNDO:
         _undo(mutation, journal, found.place, entry)
@@ -167,14 +171,15 @@ def settle(
     return Settled(outcome=FINISHED, transaction=entry.id)
 
 
-def _refusal(channel: Channel, journal: Journal, found: Opened, actor: str) -> ChatError:
+def _refusal(channel: Channel, journal: Journal, found: Opened, actor: str, resolution: str | None) -> ChatError:
     """Returns why a pending entry cannot be settled."""
     call = f"{journal.recovery} {channel.name} --as {actor}"
     where = f"{channel.name}/{found.place}"
     entry = found.entry
     if found.later:
         return channel.refusal("RECORD_VERSION", f"{where}: {found.fault}")
-    if entry is not None and entry.is_foreign and is_published(channel, entry) is None:
+    unknown = entry is not None and resolution is None and is_published(channel, entry) is None
+    if entry is not None and entry.is_foreign and unknown and journal_entry.NEITHER not in _states(channel, entry):
         return channel.refusal(
             "LEASE_TRANSACTION_PUBLICATION_UNKNOWN",
             f"{where} ({entry.operation} of {entry.target}) was applied, and nothing proves whether it was announced: "
@@ -189,6 +194,10 @@ def _refusal(channel: Channel, journal: Journal, found: Opened, actor: str) -> C
 def _undo(mutation: Mutation, journal: Journal, place: str, entry: Entry) -> None:
     """Makes all files as they were before, then removes the entry."""
     channel = mutation.channel
+    for folder in entry.folders:
+        # Git takes a folder away with its last file.
+        if not publication.exists(mutation.files, channel.layout.record(folder)):
+            mutation.files.make_folder(channel.layout.record(folder))
     for change in reversed(entry.changes):
         write(mutation, change.path, change.before)
     _sync(mutation, journal, entry)

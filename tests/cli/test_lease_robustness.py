@@ -110,10 +110,10 @@ def test_other_peoples_text_is_shown_escaped_and_on_its_line(root: Path) -> None
     done(root, *CREATE, title, "--acceptance", title, "--files-hint", title, "--branch", title)
     for argv in (["task", "list", "dev"], ["task", "show", "dev", "t-2"]):
         assert not [line for line in done(root, *argv).stdout.splitlines() if line.startswith("#")]
-    done(root, *LOCK, "a\u202eb\u2028c.py", "--reason", "z\u202e")
+    done(root, *LOCK, "a\u202eb\u2028[c].py", "--reason", "z\u202e")
     for argv in (["locks", "dev"], ["task", "list", "dev", "--json"]):
         assert done(root, *argv).stdout.count("\n") <= 4
-    assert run(["check", "dev", "a\u202eb\u2028c.py"], root, environment=leasing.tree_beside(root)).status == 1
+    assert run(["check", "dev", "a\u202eb\u2028[c].py"], root, environment=leasing.tree_beside(root)).status == 1
 
 
 def test_huge_lists_are_refused_whole(root: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_change_that_could_not_be_shown_says_what_was_done(root: Path) -> None
         ([*CREATE, "t"], "created t-2 (#"),
         (["task", "claim", "dev", "t-2", "--as", "bob"], "claimed t-2: 5 min left, fence "),
         (["task", "done", "dev", "t-2", "--as", "bob"], "t-2 is done (#"),
-        ([*LOCK, "a.py"], "locked a.py as "),
+        ([*LOCK, "a.py"], "locked a.py, lock "),
         (["unlock", "dev", "a.py", "--as", "bob"], "unlocked a.py"),
     ):
         result = run(argv, root, environment=variables, stdout_closed=True)

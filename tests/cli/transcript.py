@@ -16,6 +16,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent_chat.storage.workspace import Ids
 from tests.cli import leasing
 from tests.support.cli import LATER, NULL, START, ArrivalFiles, FakeClock, plant, run, workspace_on
 
@@ -63,12 +64,25 @@ def steps(text: str) -> list[Step]:
     return found
 
 
+class CountedIds(Ids):
+    """Ids in order, so that what is sorted by them always stands in one order."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def fresh(self) -> str:
+        """The next one."""
+        self._count += 1
+        return f"{self._count:016x}"
+
+
 class Stage:
     """A root on which the steps of one transcript are played, one after the other."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._clock = FakeClock()
+        self._fresh = CountedIds()
         self._ids: list[str] = []
         self._names = {str(root): "{root}", **dict.fromkeys(leasing.tree_beside(root).values(), "{tree}")}
 
@@ -83,16 +97,14 @@ class Stage:
             self._clock.turn(float(argv[0]))
             return []
         if tool in KILLED:
-            leasing.killed(self._root, KILLED[tool], *argv[1:], clock=self._clock)
+            leasing.killed(self._root, KILLED[tool], *argv[1:], clock=self._clock, ids=self._fresh)
             return []
         assert tool == "agent-chat", f"line {step.line}: {tool}"
-        result = run(
-            argv,
-            self._root,
-            stdin=NULL if step.stdin is None else step.stdin.encode(),
-            environment=leasing.tree_beside(self._root),
-            workspace=workspace_on(self._root, clock=self._clock, files=ArrivalFiles(str(self._root), self._clock)),
-        )
+        workspace = workspace_on(self._root, clock=self._clock, files=ArrivalFiles(str(self._root), self._clock))
+        workspace.ids = self._fresh
+        stdin = NULL if step.stdin is None else step.stdin.encode()
+        variables = leasing.tree_beside(self._root)
+        result = run(argv, self._root, stdin=stdin, environment=variables, workspace=workspace)
         shown = result.stdout.splitlines()
         shown += [f"! {line}" for line in result.stderr.splitlines()]
         shown += [f"? {result.status}"] if result.status else []

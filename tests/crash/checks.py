@@ -16,6 +16,7 @@ from tests.support.staging import NumberedIds, whole_document
 from tests.support.views import RootView, alike_but_for_numbers, has_lost_numbers, temporaries, view_of
 
 if TYPE_CHECKING:
+    from tests.crash.journal_checks import After
     from tests.crash.row import Row
     from tests.support.disks import Disk
     from tests.support.staging import Answer, FilesMaker, Stage
@@ -38,6 +39,7 @@ class Trial:
         self.undisturbed = self.call(*row.argv, ids=FIRST_IDS)
         self.new = view_of(stage.disk())
         self.findings = doctors_findings(stage, turned=row.turned)
+        self.settled: dict[object, After] = {}
         self._checked: dict[object, list[str]] = {}
 
     def call(self, *argv: str, files: FilesMaker = RecordingFileSystem, ids: str = "") -> Answer:
@@ -57,8 +59,9 @@ class Trial:
         key = (disk.key, shown, kill)
         if key not in self._checked:
             found = [*self._of_state(disk, shown), *self._of_others(disk)]
-            more = faults_of_journal(self, disk) if self.row.journal else self._of_repeat(disk, shown)
-            self._checked[key] = [*found, *more, *self._of_leftovers()]
+            self._checked[key] = found + (
+                faults_of_journal(self, disk) if self.row.journal else self._of_repeat(disk, shown)
+            )
         return self._checked[key]
 
     @property
@@ -142,7 +145,7 @@ class Trial:
             found.append("the third call changes something")
         if row.reader and _numbers(second.data):
             found.append(f"shown twice though it was stored: {_numbers(second.data)}")
-        return found
+        return found + self.of_leftovers()
 
     def _of_shown_again(self, start: RootView, first: Answer) -> list[str]:
         if not self.row.reader:
@@ -151,7 +154,7 @@ class Trial:
         shown = _numbers(first.data)
         return [] if shown == wanted else [f"called again it shows {shown}, not {wanted}"]
 
-    def _of_leftovers(self) -> list[str]:
+    def of_leftovers(self) -> list[str]:
         """A temporary that a dead writer left is found stale, and gone after the next post."""
         stage = self.stage
         left = temporaries(stage.disk())

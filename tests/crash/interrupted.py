@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.support.recording import BEFORE, KillingFileSystem
 from tests.support.staging import NumberedIds
@@ -51,10 +51,14 @@ def _is_between(now: ChannelView, was: ChannelView, will: ChannelView) -> bool:
 
 def _each_is_one(records: Records, before: Records, after: Records, *, told: bool) -> bool:
     """Each record is as before or after; once everybody was told, as after, but where nothing had to change."""
-    for now, was, will in zip(records[:3], before[:3], after[:3]):
-        for name in {*now, *was, *will}:
-            if told and not before.pending and now.get(name) != will.get(name):
-                return False
-            if now.get(name) not in (was.get(name), will.get(name)):
-                return False
+    started, ended, here = _every_record(before), _every_record(after), _every_record(records)
+    for name in {*started, *ended, *here}:
+        allowed = (ended.get(name),) if told and not before.pending else (started.get(name), ended.get(name))
+        if here.get(name) not in allowed:
+            return False
     return True
+
+
+def _every_record(records: Records) -> dict[object, object]:
+    kinds: tuple[dict[Any, object], ...] = ({**records.tasks}, {**records.claims}, {**records.locks})
+    return {name: record for kind in kinds for name, record in kind.items()}

@@ -6,10 +6,10 @@ out, those of the other journal go on; one recovery settles it, and a second has
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.crash.common import doctors_findings, must_be_prompt, reused, used
-from tests.support.views import alike_but_for_numbers, has_lost_numbers, view_of
+from tests.support.views import alike_but_for_numbers, has_lost_numbers, temporaries, view_of
 
 if TYPE_CHECKING:
     from tests.crash.checks import Trial
@@ -25,6 +25,9 @@ CHANGES = {
 REFUSALS = {"tasks": "LEASE_TRANSACTION_PENDING", "locks": "PATH_LOCK_TRANSACTION_PENDING"}
 WAYS_OUT = {"tasks": "agent-chat task recover-pending dev", "locks": "agent-chat recover-pending dev"}
 NOTHING = "nothing pending"
+# Codes that say that something is left to decide, and those that come after all was done.
+_PENDING_ENDS = ("_ROLLBACK_FAILED", "_RECOVERY_FAILED", "_PUBLICATION_UNKNOWN")
+_DONE = ("OUTPUT_FAILED",)
 _ITEMS = ("tasks", "locks", "conflicts")
 
 
@@ -34,8 +37,7 @@ def faults_of_journal(trial: Trial, disk: Disk) -> list[str]:
         return []
     found = _of_other_changes(trial, disk)
     shown, texts = _of_looks(trial, disk)
-    settled, more = _of_settling(trial, disk, shown)
-    return [*found, *texts, *more, *_of_going_on(trial, settled)]
+    return [*found, *texts, *_of_settling(trial, disk, shown)]
 
 
 def is_pending(trial: Trial, view: RootView) -> bool:
@@ -56,6 +58,9 @@ def _of_looks(trial: Trial, disk: Disk) -> tuple[list[Answer], list[str]]:
     found: list[str] = []
     if trial.stage.disk().key != disk.key:
         found.append("looking changes something")
+    told = any(id == "journal.pending" or id == "journal.valid" for id, _ in doctors_findings(trial.stage))
+    if told != pending:
+        found.append(f"something is {'' if pending else 'not '}pending, and the doctor says otherwise")
     for words, answer in zip(trial.row.looks, shown):
         what = " ".join(words)
         if answer.slept or answer.status not in _fitting(words, answer):
@@ -101,8 +106,8 @@ def _without_lock(disk: Disk) -> dict[str, bytes]:
     return {path: data for path, data in disk.files.items() if not path.endswith(".lock")}
 
 
-def _of_settling(trial: Trial, disk: Disk, shown: list[Answer]) -> tuple[Disk, list[str]]:
-    """One recovery makes the old state or the new one, as everybody was shown before; a second does nothing."""
+def _of_settling(trial: Trial, disk: Disk, shown: list[Answer]) -> list[str]:
+    """One recovery makes the old state or the new one, as everybody was shown before."""
     stage, row = trial.stage, trial.row
     start = view_of(disk)
     pending = is_pending(trial, start)
@@ -115,34 +120,58 @@ def _of_settling(trial: Trial, disk: Disk, shown: list[Answer]) -> tuple[Disk, l
         found.append(f"the recovery of {start.channels['dev'].records.pending} answers {first.out}")
     if not pending and end != start:
         found.append("with nothing pending the recovery changes something")
-    found += [f"after the recovery: partial: {text}" for text in end.broken]
-    if not any(_is_same(view, end, settled) for view in _decided(trial)):
-        found.append("the recovered state is neither the old nor the new one")
     lost = {n: texts for n, texts in start.identities().items() if end.identities().get(n) != texts}
     if lost:
         found.append(f"the recovery loses {lost}")
-    found += _of_answers(trial, shown, end)
+    left = temporaries(settled)
+    key = bool(left), frozenset(item for item in settled.files.items() if item[0] not in left)
+    if key not in trial.settled:
+        trial.settled[key] = _after(trial, settled)
+    after = trial.settled[key]
+    return [*found, *_of_answers(trial, shown, after.shown), *after.faults]
+
+
+class After(NamedTuple):
+    """What is shown after a recovery, and what is wrong with what it made."""
+
+    shown: list[Answer]
+    faults: list[str]
+
+
+def _after(trial: Trial, settled: Disk) -> After:
+    """What a recovery made is the old state or the new one; a second does nothing, and everybody can go on."""
+    stage = trial.stage
+    end = view_of(settled)
+    found = [f"after the recovery: partial: {text}" for text in end.broken]
+    if not any(_is_same(view, end, settled) for view in _decided(trial)):
+        found.append("the recovered state is neither the old nor the new one")
+    shown = look(trial)
     found += held_twice(end)
-    second = trial.call(*row.settle)
+    second = trial.call(*trial.row.settle)
     if second.data.get("outcome") != NOTHING or stage.disk().key != settled.key:
         found.append(f"a second recovery answers {second.out}")
-    news = doctors_findings(stage, turned=row.turned) - trial.findings - trial.findings_before
-    return settled, found + ([f"after the recovery the doctor finds {sorted(news)}"] if news else [])
+    found += _of_doctor(trial, "the recovery")
+    return After(shown, [*found, *_of_going_on(trial, settled)])
+
+
+def _of_doctor(trial: Trial, what: str) -> list[str]:
+    news = doctors_findings(trial.stage, turned=trial.row.turned) - trial.findings - trial.findings_before
+    return [f"after {what} the doctor finds {sorted(news)}"] if news else []
 
 
 def _decided(trial: Trial) -> tuple[RootView, ...]:
     return (trial.new,) if is_pending(trial, trial.old) else (trial.old, trial.new)
 
 
-def _of_answers(trial: Trial, shown: list[Answer], end: RootView) -> list[str]:
+def _of_answers(trial: Trial, shown: list[Answer], settled: list[Answer]) -> list[str]:
     """What was shown beside the interrupted change is what is shown after the recovery; what was pending was held."""
     found: list[str] = []
-    for words, before, after in zip(trial.row.looks, shown, look(trial)):
+    for words, before, after in zip(trial.row.looks, shown, settled):
         what = " ".join(words)
         if words[0] == "check":
             found += [f"{what}: {text}" for text in _of_conflicts(before, after)]
         elif words == ("task", "ready", "dev"):
-            found += [f"{what}: {text}" for text in _of_ready(before, after, shown[0], end)]
+            found += [f"{what}: {text}" for text in _of_ready(before, after, shown[0])]
         elif (before.status, before.code, _plain(before)) != (after.status, after.code, _plain(after)):
             found.append(f"{what} showed {before.out}, after the recovery it shows {after.out}")
     return found
@@ -167,7 +196,7 @@ def _of_conflicts(before: Answer, after: Answer) -> list[str]:
     return found if before.status == bool(were) else [*found, f"ends with {before.status} for {sorted(were)}"]
 
 
-def _of_ready(before: Answer, after: Answer, listed: Answer, end: RootView) -> list[str]:
+def _of_ready(before: Answer, after: Answer, listed: Answer) -> list[str]:
     """A task is offered when it can be claimed; one in a pending change is not."""
     were, are = ({each["id"] for each in answer.data["tasks"]} for answer in (before, after))
     pending = {each["id"] for each in listed.data["tasks"] if each.get("pending")}
@@ -175,6 +204,24 @@ def _of_ready(before: Answer, after: Answer, listed: Answer, end: RootView) -> l
     if were | pending != are | pending:
         found.append(f"{sorted(were)} are offered, after the recovery {sorted(are)}")
     return found
+
+
+def faults_of_code(trial: Trial, view: RootView, code: str) -> list[str]:
+    """Returns where a call whose disk failed left something else than its code says."""
+    records = view.channels["dev"].records
+    pending = trial.row.journal in records.pending
+    if code.endswith(_PENDING_ENDS):
+        return [] if pending else [f"it says {code}, and nothing is pending"]
+    if code.endswith("_CLEANUP_FAILED"):
+        made = view.channels["dev"]._replace(records=records._replace(pending={}, filed=()))
+        wanted = trial.new.channels["dev"]
+        wanted = wanted._replace(records=wanted.records._replace(pending={}, filed=()))
+        return [] if pending and made == wanted else [f"it says {code}, and the change is not made, or not pending"]
+    if code in _DONE:
+        return [] if view == trial.new else [f"it says {code}, and the state is not the new one"]
+    if code and view != trial.old:
+        return [f"it says {code}, and the state is not the old one"]
+    return []
 
 
 def held_twice(view: RootView) -> list[str]:
@@ -214,8 +261,7 @@ def _of_going_on(trial: Trial, settled: Disk) -> list[str]:
     if row.settles and end != middle:
         found.append("the third call changes something")
     found += held_twice(end) + [f"after the third call: {text}" for text in end.broken]
-    news = doctors_findings(stage, turned=row.turned) - trial.findings - trial.findings_before
-    return found + ([f"after the third call the doctor finds {sorted(news)}"] if news else [])
+    return found + _of_doctor(trial, "the third call") + trial.of_leftovers()
 
 
 def _is_same(wanted: RootView, view: RootView, start: Disk) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent_chat.errors import CODES
 from tests.crash.checks import FIRST_IDS, SECOND_IDS, Trial
+from tests.crash.journal_checks import faults_of_code
 from tests.support import tally
 from tests.support.disks import ALL_SUBSETS_UP_TO, crash_points
 from tests.support.recording import BEFORE, WHENS, FailingFileSystem, KillingFileSystem
@@ -130,7 +131,9 @@ def _faults_of_error(trial: Trial, answer: Answer) -> list[str]:
     if not any(step.name == "remove" for step in answer.files.failed):
         before = set(temporaries(trial.before))
         found += [f"left behind: {path}" for path in temporaries(disk) if path not in before]
-    if trial.row.keeps_messages and not absorbed and answer.code not in _UNDONE:
+    if trial.row.journal:
+        found += faults_of_code(trial, view, "" if absorbed else answer.code)
+    elif trial.row.keeps_messages and not absorbed and answer.code not in _UNDONE:
         messages = {name: channel.messages for name, channel in view.channels.items() if channel.messages}
         were = {name: channel.messages for name, channel in trial.old.channels.items() if channel.messages}
         if messages != were:

@@ -13,7 +13,8 @@ from agent_chat.cli.commands import COMMANDS
 from agent_chat.cli.parser import parse
 from agent_chat.storage import filesystem
 from tests.crash.loops import CODES_OF_DISKS, check_errors, complain, faults_of_answer, trial_of
-from tests.crash.rows import KEYED, QUICK, ROWS, Row, conversation, late_arrival, marker, name_of
+from tests.crash.row import Row
+from tests.crash.rows import KEYED, QUICK, ROWS, conversation, late_arrival, marker, name_of
 from tests.support import tally
 from tests.support.cli import run
 from tests.support.recording import FailingFileSystem

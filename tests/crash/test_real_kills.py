@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.crash.loops import complain, trial_of
-from tests.crash.rows import ROWS, Row
+from tests.crash.row import Row
+from tests.crash.rows import ROWS
 from tests.support import tally
 from tests.support.killed_cli import command, was_killed
 from tests.support.processes import PATIENCE, environment

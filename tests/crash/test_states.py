@@ -11,7 +11,8 @@ import pytest
 
 from agent_chat.cli.commands import COMMANDS
 from tests.crash.loops import check_kills, check_kills_of_the_repeat, check_power_losses, complain, kills, trial_of
-from tests.crash.rows import QUICK, ROWS, Row, name_of
+from tests.crash.row import Row
+from tests.crash.rows import QUICK, ROWS, name_of
 from tests.support import tally
 from tests.support.disks import crash_points
 
@@ -75,7 +76,7 @@ def test_the_model_of_the_disk_leaves_what_a_kill_leaves(row: Row, folder: Path)
 
 
 def contents(disk: Disk) -> tuple[frozenset[str], tuple[tuple[str, bytes], ...]]:
-    """A disk with its temporaries numbered, since each call gives them other names, and without what is in the index."""
+    """A disk with its temporaries numbered, since each call gives them other names, and without the index."""
     names = sorted(_numbered({name: INDEX if data.startswith(INDEX) else data for name, data in disk.files.items()}))
     return disk.folders, tuple((name, data) for name, data in names)
 

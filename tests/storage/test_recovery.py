@@ -309,7 +309,7 @@ def test_a_marker_whose_publication_cannot_be_proved_asks_the_operator(room: Jou
     room.put(TASK, b"taken\n")
     room.put(CLAIM, b"claim\n")
     error = refused(room, "LEASE_TRANSACTION_PUBLICATION_UNKNOWN")
-    assert error.next == "agent-chat task recover-pending dev --as carol --resolve-publication rollback"
+    assert error.next == "agent-chat search dev T-1"
     assert room.settle(resolution="rollback").outcome == UNDONE
     assert (room.get(TASK), room.get(CLAIM), room.get(FOREIGN)) == (b"open\n", None, None)
 

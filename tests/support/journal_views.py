@@ -5,6 +5,7 @@ What differs from call to call though it means the same is left out: times, the 
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,10 @@ JOURNALS = {"tasks": "claims/.lease-transaction.json", "locks": "locks/.path-loc
 _ID = re.compile(r"[0-9a-f]{16}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|\+00:00)")
 _WHOLE = re.compile(rb"```\n(.*\n)*(published|recovered by [^\n]+)\n\Z")
+
+
+# The same bytes are met on thousands of disks.
+remembered = functools.lru_cache(maxsize=4096)
 
 
 class Deed(NamedTuple):
@@ -69,11 +74,11 @@ def records_of(files: Mapping[str, bytes], broken: list[str]) -> Records:
             if folder.endswith("/audit"):
                 filed.append((folder.partition("/")[0], _filed(name, data)))
             elif folder == "tasks":
-                found.tasks[name] = _timeless_task(task.parse(data))
+                found.tasks[name] = _timeless_task(data)
             elif folder == "claims":
-                found.claims[name] = _timeless_claim(claim.parse(data))
+                found.claims[name] = _timeless_claim(data)
             else:
-                lock = _timeless_lock(path_lock.parse(data))
+                lock = _timeless_lock(data)
                 found.locks[(lock.owner, *(each.normalized_path for each in lock.paths))] = lock
         except ValueError as error:
             broken.append(f"{path}: {error}")
@@ -91,6 +96,7 @@ def _pending(files: Mapping[str, bytes]) -> dict[str, Deed]:
     return found
 
 
+@remembered
 def _deed(data: bytes) -> Deed:
     try:
         entry = journal_entry.parse(data)
@@ -99,6 +105,7 @@ def _deed(data: bytes) -> Deed:
     return Deed(entry.operation, entry.actor, without_ids(entry.target))
 
 
+@remembered
 def _filed(name: str, data: bytes) -> Deed:
     """What a filed entry is about; one that was kept though it is damaged says so in its name."""
     if "-kept-" in name:
@@ -123,17 +130,23 @@ def timeless(message: Message) -> Message:
     return message.replace(title=without_ids(message.title), body=body, transaction="ID")
 
 
-def _timeless_task(value: Task) -> Task:
+@remembered
+def _timeless_task(data: bytes) -> Task:
+    value = task.parse(data)
     expires = None if value.lease_expires_at is None else 0.0
     return value.replace(updated_at=0.0, lease_expires_at=expires)
 
 
-def _timeless_claim(value: Claim) -> Claim:
+@remembered
+def _timeless_claim(data: bytes) -> Claim:
+    value = claim.parse(data)
     before = None if value.previous_lease_expires_at is None else 0.0
     return value.replace(lease=_timeless_lease(value.lease), claimed_at=0.0, previous_lease_expires_at=before)
 
 
-def _timeless_lock(value: PathLock) -> PathLock:
+@remembered
+def _timeless_lock(data: bytes) -> PathLock:
+    value = path_lock.parse(data)
     before = None if value.previous_expires_at is None else 0.0
     return value.replace(lock_id="ID", lease=_timeless_lease(value.lease), locked_at=0.0, previous_expires_at=before)
 

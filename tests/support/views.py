@@ -13,7 +13,7 @@ from agent_chat.operations.channels import IGNORE_TEXT
 from agent_chat.records import channel_meta, message
 from agent_chat.storage import cursor_store, layout
 from agent_chat.storage.message_numbers import seq_of
-from tests.support.journal_views import records_of, timeless, without_ids
+from tests.support.journal_views import records_of, remembered, timeless, without_ids
 
 if TYPE_CHECKING:
     from agent_chat.records.channel_meta import ChannelMeta
@@ -113,7 +113,7 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
                 cursor = cursor_store.parse(data)
                 cursors[name] = (cursor.seq, cursor.late)
             elif place == folder and seq_of(name) is not None:
-                messages[without_ids(name)] = timeless(message.parse(data, seq=seq_of(name)))
+                messages[without_ids(name)] = _message(data, seq_of(name))
             elif place == folder and name not in layout.OURS:
                 others[name] = data
         except ValueError as error:
@@ -126,6 +126,11 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
     inside = len(folder) + 1
     files = {path[inside:].replace(os.sep, "/"): data for path, data in disk.files.items() if _is_in(path, folder)}
     return ChannelView(meta, messages, cursors, others, records_of(files, broken))
+
+
+@remembered
+def _message(data: bytes, seq: int | None) -> Message:
+    return timeless(message.parse(data, seq=seq))
 
 
 def _is_in(path: str, folder: str) -> bool:
