@@ -4,6 +4,11 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.operations.stores import LeaseStore as LeaseStore
+    from agent_chat.operations.stores import PathLockStore as PathLockStore
+
 
 def __getattr__(name: str) -> object:
     """Loads the stores of the library when they are asked for: no command needs them."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # The texts that a lookup answers, `*` in them meaning anything, and the words of the answer.
     Fact = tuple[tuple[str, ...], tuple[str, ...]]
 
-FILES = ("FILE", "DIR")
+FILES = ("FILE", "DIR", "PATH", "PATH,PATH")
 """Metavars of options whose value is a path."""
 
 
@@ -82,6 +82,8 @@ def _positional_words(commands: Sequence[Command]) -> Iterable[Fact]:
             words = argument.choices
             if argument.label == "<channel>":
                 words = ("@channel",)
+            elif argument.label == "<path>":
+                words = ("@file",)
             elif row == HELP:
                 words = tuple(dict.fromkeys(other.path[0] for other in commands))
             if words:

@@ -335,7 +335,7 @@ def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Ch
 def every(channel: Channel) -> Checked:
     """Returns all locks, and warnings."""
     records = RecordStore(channel, OF_LOCKS)
-    found = tuple(lock_records.every_lock(records))
+    found = tuple(sorted(lock_records.every_lock(records), key=_age))
     return Checked(conflicts=found, warnings=records.warnings() + tuple(each.fault for each in found if each.fault))
 
 
@@ -344,13 +344,18 @@ def paths_text(paths: Sequence[LockedPath]) -> str:
     return ", ".join(path.normalized_path + ("/" if path.kind == locked_path.DIRECTORY else "") for path in paths)
 
 
+def _age(stored: StoredLock) -> tuple[float, str]:
+    return (stored.lock.locked_at if stored.lock is not None else 0, stored.id)
+
+
 def conflict_text(stored: StoredLock, now: Moment) -> str:
     """Returns who holds what, and for how long, in words."""
     paths = paths_text(stored.paths)
     if stored.lock is None:
         return f"{paths or '?'}: held by a damaged lock, {stored.id}"
     pending = ", in a pending change" if stored.pending else ""
-    return f"{paths}: {stored.owner}, lock {stored.id}, {time_left(stored.lock.lease, now)}{pending}"
+    why = f" ({stored.lock.reason})" if stored.lock.reason else ""
+    return f"{paths}: {stored.owner}{why}, lock {stored.id}, {time_left(stored.lock.lease, now)}{pending}"
 
 
 def conflict_fields(stored: StoredLock, now: Moment) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import participant
-from agent_chat.storage import recovery
+from agent_chat.storage import publication, recovery
 from agent_chat.storage.recovery import NOTHING, Settled
 
 TYPE_CHECKING = False
@@ -32,11 +32,15 @@ def recover_pending(
     with channel.mutation(journal, pending=True, actor=name) as mutation:
         try:
             settled = recovery.settle(mutation, journal, actor=name, resolution=resolution, keep=keep)
+            audit = channel.layout.record(journal.audit)
+            if settled.outcome == NOTHING and publication.exists(mutation.files, audit):
+                # Another process may have been killed after it settled it and before that was durable.
+                mutation.files.sync_folder(audit)
         except OSError as error:
             path = error.filename if isinstance(error.filename, str) else channel.layout.folder
             raise channel.refusal(
                 journal.recovery_failed,
-                f"the recovery failed, and the entry is still pending: {error.strerror or error}: {path}",
+                f"the recovery failed, and the entry may still be pending: {error.strerror or error}: {path}",
                 call=f"{journal.recovery} {channel.name} --as {name}",
             ) from error
     if settled.outcome == NOTHING and resolution is not None:

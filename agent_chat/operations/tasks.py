@@ -149,7 +149,8 @@ def plan_update(records: RecordStore, task: Task, changes: TaskChanges) -> Task:
     if changes.title is not None or not task.title:
         fields["title"] = checked_text("title", changes.title or "")
     if changes.owner is not None:
-        fields["owner"] = participant(channel, changes.owner)
+        owner = participant(channel, changes.owner)
+        fields["owner"] = task.owner if task.owner is not None and names.same(task.owner, owner) else owner
     if changes.branch is not None:
         fields["branch"] = checked_text("branch", changes.branch)
     for field in ("files_hint", "acceptance"):

@@ -91,7 +91,7 @@ def _lock_entry(marker: dict[str, object], folder: str) -> Entry:
         id=transaction,
         operation=_text(marker, "operation"),
         actor=_text(marker, "actor"),
-        target=_text(marker, "target"),
+        target=_file(marker, "target").rpartition(".")[0],
         created="",
         changes=(change,),
         message_file="",

@@ -105,7 +105,7 @@ class RecordStore:
             return ()
         entry = self._pending.entry
         what = (
-            f"{entry.operation} of {entry.target} by {entry.actor or '?'}" if entry is not None else "a damaged entry"
+            f"{entry.operation} of {entry.target} by {entry.actor or 'another program'}" if entry is not None else "a damaged entry"
         )
         will = {
             journal_entry.UNDO: "shown is the state before it, to which recovery returns",

@@ -154,9 +154,6 @@ def settle(
     channel = mutation.channel
     found = opened(channel, journal)
     if found is None:
-        # Another process may have been killed after it settled it and before that was safe.
-        if publication.exists(mutation.files, channel.layout.record(journal.audit)):
-            mutation.files.sync_folder(channel.layout.record(journal.audit))
         return Settled(outcome=NOTHING)
     entry = found.entry
     decided = journal_entry.REFUSE if entry is None else decision(channel, entry, resolution)

@@ -57,7 +57,12 @@ def _named(walker: Walker, here: Place, source: str, path: str) -> Place:
         raise ChatError("PATH_LOCK_INVALID_PATH", f"{what} is no path", path=path)
     if source == "channel" and not os.path.isabs(path):
         raise ChatError("PATH_LOCK_INVALID_PATH", f"{what} is no absolute path here", path=path)
-    place = walker.walk(here, path)
+    try:
+        place = walker.walk(here, path)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise ChatError("PATH_LOCK_INVALID_PATH", f"{what} is too long for the file system") from error
     _require_folder(place, what)
     return place
 

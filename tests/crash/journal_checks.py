@@ -210,6 +210,8 @@ def faults_of_code(trial: Trial, view: RootView, code: str) -> list[str]:
     """Returns where a call whose disk failed left something else than its code says."""
     records = view.channels["dev"].records
     pending = trial.row.journal in records.pending
+    if code.endswith(_PENDING_ENDS) and trial.row.argv[: len(trial.row.settle)] == trial.row.settle:
+        return []  # a recovery that failed: undecided, or decided and not yet known to be durable
     if code.endswith(_PENDING_ENDS):
         return [] if pending else [f"it says {code}, and nothing is pending"]
     if code.endswith("_CLEANUP_FAILED"):

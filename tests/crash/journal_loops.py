@@ -103,10 +103,10 @@ def _losses(trial: Trial, second: Second, limit: int) -> Iterator[tuple[str, Dis
             yield f"power lost {point.where}", disk, point.shown
 
 
-def check_interrupts(trial: Trial) -> list[str]:
+def check_interrupts(trial: Trial, *, first: int = 1) -> list[str]:
     """Presses Ctrl-C before, half-way in and after each primitive: the status, the lock, and what is left."""
     found: list[str] = []
-    for n in itertools.count(1):
+    for n in itertools.count(first):
         for when in WHENS:
             trial.start()
             pressed = functools.partial(InterruptingFileSystem, n=n, when=when)

@@ -127,7 +127,8 @@ def _faults_of_error(trial: Trial, answer: Answer) -> list[str]:
     disk = trial.stage.disk()
     view = view_of(disk)
     found = faults_of_answer(answer, trial.undisturbed)
-    absorbed = answer.status == trial.undisturbed.status and _without_warnings(answer) == trial.undisturbed.data
+    same = _without_warnings(answer) == _without_warnings(trial.undisturbed)
+    absorbed = answer.status == trial.undisturbed.status and same
     if not any(step.name == "remove" for step in answer.files.failed):
         before = set(temporaries(trial.before))
         found += [f"left behind: {path}" for path in temporaries(disk) if path not in before]
@@ -160,6 +161,7 @@ def faults_of_answer(answer: Answer, healthy: Answer) -> list[str]:
         return []
     if "findings" in answer.data and answer.status == 1 and answer.data["findings"]:
         return []  # the doctor names what cannot be read
-    if answer.status == healthy.status and _without_warnings(answer) == healthy.data and "warnings" in answer.data:
+    warned = set(answer.data.get("warnings", ())) > set(healthy.data.get("warnings", ()))
+    if answer.status == healthy.status and _without_warnings(answer) == _without_warnings(healthy) and warned:
         return []  # what failed was no part of what was asked, and is said all the same
     return [f"a failing disk is answered with {answer.status}: {text}"]

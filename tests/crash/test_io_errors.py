@@ -12,9 +12,12 @@ import pytest
 from agent_chat.cli.commands import COMMANDS
 from agent_chat.cli.parser import parse
 from agent_chat.storage import filesystem
+from tests.crash.interrupted import ALL_APPLIED, ANNOUNCED
+from tests.crash.lock_rows import interrupted_lock, locked
 from tests.crash.loops import CODES_OF_DISKS, check_errors, complain, faults_of_answer, trial_of
 from tests.crash.row import Row
 from tests.crash.rows import KEYED, QUICK, ROWS, conversation, late_arrival, marker, name_of
+from tests.crash.task_rows import claimed, interrupted_claim
 from tests.support import tally
 from tests.support.cli import run
 from tests.support.recording import FailingFileSystem
@@ -45,6 +48,17 @@ READERS: tuple[tuple[Callable[[Stage], None], tuple[str, ...]], ...] = (
     (conversation, ("show", "dev", "2")),
     (conversation, ("thread", "dev", "1")),
     (conversation, ("peek", "dev")),
+    (claimed, ("task", "list", "dev")),
+    (claimed, ("task", "ready", "dev")),
+    (claimed, ("task", "show", "dev", "T")),
+    (interrupted_claim(ANNOUNCED), ("task", "list", "dev")),
+    (interrupted_claim(ALL_APPLIED), ("task", "ready", "dev")),
+    (interrupted_claim(ALL_APPLIED), ("task", "show", "dev", "U")),
+    (locked, ("locks", "dev")),
+    (locked, ("check", "dev", "src/main.py", "free.txt")),
+    (locked, ("check", "dev", "free.txt")),
+    (interrupted_lock(ALL_APPLIED), ("locks", "dev")),
+    (interrupted_lock(ALL_APPLIED), ("check", "dev", "a.txt")),
 )
 TOUCH_NO_DISK = {("completion",), ("help",), ("version",)}
 

@@ -107,6 +107,7 @@ class Reference:
             said.file
             for said in self.messages.values()
             if said.seq <= cursor.seq and said.arrived > cursor.stored and said.is_for(agent)
+            if said.file not in cursor.announced
         )
 
     def waiting(self) -> set[str]:
@@ -122,6 +123,10 @@ class Reference:
         cursor.announced = [file for file in kept if not back or self.messages[file].seq <= seq]
         cursor.seq = seq if back else max(seq, cursor.seq)
         cursor.stored = now
+
+    def announce(self, agent: str, late: list[str]) -> None:
+        """Remembers what was announced to an agent whose cursor stays where it is."""
+        self.cursors[agent].announced += late
 
     def doubled(self) -> set[str]:
         """The files that share a number with an earlier name."""

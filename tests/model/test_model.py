@@ -173,10 +173,12 @@ class Talk(Machine):
             assert result == (seq if moves else cursor.seq, cursor.seq)
         stored = self.channel(name).cursors.load(agent)
         changed = stored is not None and (stored.seq, stored.late) != (cursor.seq, tuple(cursor.announced))
-        if (done and moves) or (not done and changed):
-            assert stored is not None
-            assert stored.seq == seq
-            model.store(agent, seq, self.ticks, late=late, back=reset)
+        if done or changed:
+            assert (stored.seq if stored else 0) == (seq if moves else cursor.seq)
+            if moves:
+                model.store(agent, seq, self.ticks, late=late, back=reset)
+            elif late:
+                model.announce(agent, late)
         self.settle()
 
     @rule(name=names, number=st.integers(1, 3), agent=agents)

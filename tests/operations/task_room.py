@@ -18,6 +18,7 @@ from tests.operations.room import Room
 from tests.operations.room import refused as refused_by_code
 from tests.support.cli import workspace_on
 from tests.support.leases import BootClock
+from tests.support.recording import RecordingFileSystem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class TaskRoom(Room):
-    """A root with one channel and a clock of a machine that can be booted anew."""
+    """A root with one channel, and the clock of a machine that can be booted anew; nothing is synced."""
 
     clock: BootClock
 
     def __init__(self, root: Path, **fields: Any) -> None:
         super().__init__(root, **fields)
         self.clock = BootClock()
-        self.workspace = workspace_on(root, clock=self.clock)
+        self.workspace = workspace_on(root, clock=self.clock, files=RecordingFileSystem(str(root), self.clock))
         self.channel = self.reopened()
 
     def create(self, id: str = "T-1", actor: str = "alice", **fields: Any) -> Changed:
@@ -79,7 +80,14 @@ class TaskRoom(Room):
 
     def claims(self) -> dict[str, Claim]:
         """All claims on disk, by file name."""
-        return {path.name: claim_record.parse(path.read_bytes()) for path in sorted((self.folder / "claims").glob("*"))}
+        return {
+            path.name: claim_record.parse(path.read_bytes()) for path in sorted((self.folder / "claims").glob("*.json"))
+        }
+
+    def task_fence(self, id: str = "T-1") -> int | None:
+        """The fence of the one claim on a task."""
+        (claim,) = (each for each in self.claims().values() if each.task_id == id)
+        return claim.fence
 
     def put(self, place: str, data: bytes) -> None:
         """Writes a record by hand."""

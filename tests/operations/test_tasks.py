@@ -109,9 +109,6 @@ def test_what_is_so_already_changes_nothing_and_posts_nothing(room: TaskRoom, sa
     room.create(owner="bob", branch="main", files_hint=("a",), depends_on=("T-0",))
     room.clock.turn(60)
     before = room.state()
-    if same == {"owner": "BOB"}:
-        assert room.update(owner="BOB").task.owner == "BOB"  # a spelling is a value like any other
-        return
     assert room.update(**same) == Changed(task=room.task(), seq=None)
     assert room.state() == before
 
@@ -136,7 +133,7 @@ def test_every_status_after_every_other(room: TaskRoom, old: str, new: str) -> N
     else:
         error = refused("TASK_INVALID_TRANSITION", lambda: room.update(status=new), room)
         assert next_of(error) == "task show dev T-1"
-        assert ("none, it is final" in error.message) == (old in FINAL)
+        assert ("which is final" in error.message) == (old in FINAL)
 
 
 @pytest.mark.parametrize("old", STATUSES)
@@ -295,7 +292,13 @@ def test_a_damaged_task_stops_only_itself(room: TaskRoom, kind: str) -> None:
     room.create("T-2")
     room.create("T-3", depends_on=("T-1",))
     room.put("tasks/T-1.json", DAMAGED[kind])
-    for act in (room.view, lambda: room.update(title="x"), room.claim, lambda: room.act("done"), lambda: room.act("renew")):
+    for act in (
+        room.view,
+        lambda: room.update(title="x"),
+        room.claim,
+        lambda: room.act("done"),
+        lambda: room.act("renew"),
+    ):
         error = refused("TASK_INVALID_RECORD", act, room)
         assert next_of(error) == "doctor dev"
         assert "dev/tasks/T-1.json" in error.message

@@ -256,7 +256,9 @@ def test_a_path_that_is_none_of_a_record_is_refused(path: str) -> None:
 @pytest.mark.parametrize("field", ["id", "operation", "actor", "target", "created"])
 @pytest.mark.parametrize("value", ["", "null", "7", "[a, b]", "''", "a/b", "..\\b", '"a\\nb"', '"\\ud800"', "x" * 65])
 def test_a_header_value_that_cannot_be_part_of_a_file_name_is_refused(field: str, value: str) -> None:
-    lines = [f"{field}: {value}" if line.startswith(field + ":") else line for line in DATA_OF_ENTRY.decode().split("\n")]
+    lines = [
+        f"{field}: {value}" if line.startswith(field + ":") else line for line in DATA_OF_ENTRY.decode().split("\n")
+    ]
     with pytest.raises(EntryError):
         parse("\n".join(lines).encode())
 

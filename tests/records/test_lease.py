@@ -75,9 +75,7 @@ def test_it_is_suspect_from_its_length_and_five_minutes_on(seconds: float) -> No
     lease = Lease(expires=WALL + seconds + SUSPECT_SECONDS - GRACE_SECONDS, granted=WALL, seconds=seconds)
     assert lease.standing(later(0)) == ACTIVE
     assert lease.standing(later(0, jump=-0.5)) == SUSPECT
-    by_boot = Lease(
-        expires=0, granted=0, seconds=seconds, boot_id="one", boot_expires=BOOT + seconds + SUSPECT_SECONDS
-    )
+    by_boot = Lease(expires=0, granted=0, seconds=seconds, boot_id="one", boot_expires=BOOT + seconds + SUSPECT_SECONDS)
     assert by_boot.standing(NOW) == ACTIVE
     assert by_boot.standing(NOW.replace(boot=BOOT - 0.5)) == SUSPECT
 

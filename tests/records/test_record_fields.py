@@ -159,7 +159,20 @@ def test_a_record_of_the_other_program_has_none_of_our_fields(kind: str, data: b
 @pytest.mark.parametrize("parse", [task.parse, claim.parse])
 @pytest.mark.parametrize(
     "data",
-    [b"", b" ", b"\0" * 64, b"\xff", b"[]", b"null", b"1", b'"x"', b"{", b"{}{}", b"---\nseq: 1\n---\n", b"\xef\xbb\xbf{}"]
+    [
+        b"",
+        b" ",
+        b"\0" * 64,
+        b"\xff",
+        b"[]",
+        b"null",
+        b"1",
+        b'"x"',
+        b"{",
+        b"{}{}",
+        b"---\nseq: 1\n---\n",
+        b"\xef\xbb\xbf{}",
+    ]
     + [b'{"a": NaN}', b'{"a": 1, "a": 1}', b"[" * 10_000, b" " * (MAX_BYTES + 1)],
     ids=lambda data: ascii(data[:12]) if isinstance(data, bytes) else None,
 )
@@ -169,7 +182,9 @@ def test_what_is_no_json_object_is_no_record(parse: Any, data: bytes) -> None:
     assert caught.value.fault == INVALID
 
 
-@pytest.mark.parametrize("name", ["all you need", "a..b", ".a", "a.", "con", "x" * 65, "e\u0301", "a/b", "a\n", "\u202ea"])
+@pytest.mark.parametrize(
+    "name", ["all you need", "a..b", ".a", "a.", "con", "x" * 65, "e\u0301", "a/b", "a\n", "\u202ea"]
+)
 def test_what_is_no_agent_name_is_refused_also_in_records(name: str) -> None:
     assert fault_of("task", {**TASK, "created_by": name}) == INVALID
     assert fault_of("task", {**TASK, "owner": name}) == INVALID

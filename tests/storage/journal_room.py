@@ -155,5 +155,3 @@ class JournalRoom:
     def messages(self) -> list[Message]:
         """All messages, in order."""
         return [message.parse(path.read_bytes()) for path in sorted(self.folder.glob("[0-9]*.md"))]
-
-

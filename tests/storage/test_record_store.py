@@ -68,7 +68,10 @@ def test_once_the_message_is_out_the_state_after_is_seen(room: JournalRoom, phas
 
 
 def test_a_new_file_is_not_seen_before_and_one_that_goes_is(room: JournalRoom) -> None:
-    changes = (Change(path="tasks/T-2.json", before=None, after=b"new\n"), Change(path=TASK, before=b"open\n", after=None))
+    changes = (
+        Change(path="tasks/T-2.json", before=None, after=b"new\n"),
+        Change(path=TASK, before=b"open\n", after=None),
+    )
     room.put(TASK, None)
     room.leave(APPLIED, *changes)
     records = room.store()

@@ -137,7 +137,9 @@ def test_everything_relied_on_is_synced_before_the_entry_goes(room: JournalRoom,
     assert ("sync_folder", os.path.join("tasks", "audit")) in steps[gone:]
 
 
-@pytest.mark.parametrize(("phase", "visible"), [(PREPARED, False), (APPLIED, False), (APPLIED, True), (PUBLISHED, True)])
+@pytest.mark.parametrize(
+    ("phase", "visible"), [(PREPARED, False), (APPLIED, False), (APPLIED, True), (PUBLISHED, True)]
+)
 def test_a_recovery_that_dies_is_carried_on_by_the_next(tmp_path: Path, phase: str, visible: bool) -> None:
     for n in range(1, 100):
         path = tmp_path / str(n)
@@ -200,9 +202,9 @@ def test_a_damaged_entry_is_refused_and_kept_when_that_is_asked_for(room: Journa
     assert transaction.startswith("damaged-")
     kept = f"tasks/audit/20260102T030405Z-carol-kept-{transaction}.md"
     assert room.get(kept) == data
-    assert {p: d for p, d in room.disk().items() if p not in (kept, f"0001-carol-task-recovery-kept-{transaction}.md")} == {
-        p: d for p, d in before.items() if p != PENDING
-    }
+    assert {
+        p: d for p, d in room.disk().items() if p not in (kept, f"0001-carol-task-recovery-kept-{transaction}.md")
+    } == {p: d for p, d in before.items() if p != PENDING}
     assert (told.sender, told.status, told.transaction) == ("carol", "task.recovery.kept", transaction)
     assert told.title == f"task.recovery.kept {transaction}"
     body = json_codec.object_of(json_codec.decode(told.body.encode()))

@@ -119,7 +119,9 @@ def test_a_file_that_stays_as_it_is_is_no_part_of_the_change(room: JournalRoom) 
 
 def test_a_file_may_be_taken_away(room: JournalRoom) -> None:
     room.commit()
-    room.commit(Change(path=TASK, before=b"taken\n", after=b"open\n"), Change(path=CLAIM, before=b"claim\n", after=None))
+    room.commit(
+        Change(path=TASK, before=b"taken\n", after=b"open\n"), Change(path=CLAIM, before=b"claim\n", after=None)
+    )
     assert (room.get(TASK), room.get(CLAIM)) == (b"open\n", None)
 
 
