@@ -68,7 +68,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     "MARKER_NOT_FOUND": (NOT_FOUND, "There is no such marker file in the channel.", "list the channel's folder"),
     "MARKER_CLAIMED": (CONFLICT, "Another agent has claimed the marker.", "take another one"),
     "MARKER_AUDIT_FAILED": (RECOVERY, "The marker is claimed but its audit message could not be posted.", "make the same call again: it completes the claim"),
-    "SESSION_TOKEN_INVALID": (INVALID, "AGENT_CHAT_TOKEN is set and is no token: <id>.<secret>.", "unset AGENT_CHAT_TOKEN, or set it to the token that the session was given"),
+    "SESSION_TOKEN_INVALID": (DENIED, "AGENT_CHAT_TOKEN is set and is no token: <id>.<secret>.", "unset AGENT_CHAT_TOKEN, or set it to the token that the session was given"),
     "RECORD_VERSION": (DAMAGED, "A task, claim, lock or journal entry was written by a later version of agent-chat.", "update agent-chat"),
     "TASK_INVALID_COMMAND": (INVALID, "There is no such task command.", "read agent-chat task --help"),
     "TASK_INVALID_ARGUMENT": (INVALID, "A task's id, title or another of its fields breaks its rule.", "correct the argument that the message names"),

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 def agent_text(request: Request) -> str:
     """Returns the acting agent as it was named: by option, else by AGENT_CHAT_NAME; fails with AGENT_MISSING."""
-    named = request.optional_text("agent")
-    if named is None:
-        from os import fsencode
-
-        named = fsencode(request.environment.get("AGENT_CHAT_NAME", "")).decode("utf-8", "surrogateescape") or None
+    named = optional_agent(request)
     if named is None:
         option = next(a.label for a in request.command.arguments if a.name == "agent")
         raise ChatError("AGENT_MISSING", f"who acts? add {option} NAME or set AGENT_CHAT_NAME")
@@ -32,7 +28,15 @@ def agent_text(request: Request) -> str:
 
 def optional_agent(request: Request) -> str | None:
     """Returns the acting agent as it was named, or None where it need not be named and was not."""
-    return request.optional_text("agent") or request.environment.get("AGENT_CHAT_NAME") or None
+    named = request.optional_text("agent")
+    return named if named is not None else variable(request, "AGENT_CHAT_NAME") or None
+
+
+def variable(request: Request, name: str) -> str:
+    """Returns a variable of the environment as the UTF-8 that its bytes are, whatever the locale; empty when unset."""
+    from os import fsencode
+
+    return fsencode(request.environment.get(name, "")).decode("utf-8", "surrogateescape")
 
 
 def actor_of(request: Request) -> Actor:

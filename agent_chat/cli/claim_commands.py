@@ -28,7 +28,8 @@ def _granted(channel: Channel, changed: Changed, verb: str) -> Reply:
 
 def _left(channel: Channel, changed: Changed) -> Reply:
     """Returns the reply to a plain change of status."""
-    already = "" if changed.seq is not None else " already"
+    owner = f" ({changed.task.owner})" if changed.task.owner is not None else ""
+    already = "" if changed.seq is not None else f" already{owner}"
     return changed_reply(channel, changed, f"{changed.task.id} is {changed.task.status}{already}")
 
 

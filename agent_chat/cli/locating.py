@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from os import fsencode
-
-from agent_chat.cli.acting import expanded
+from agent_chat.cli.acting import expanded, variable
 from agent_chat.errors import ChatError
 from agent_chat.storage import filesystem, work_tree
 from agent_chat.storage.journal import OF_LOCKS, journal_error
@@ -34,13 +32,10 @@ class Locator:
             raise journal_error(self._channel, OF_LOCKS, error) from error
 
     def _find(self) -> work_tree.WorkTree:
-        variable = fsencode(self._request.environment.get("AGENT_CHAT_WORKSPACE", "")).decode(
-            "utf-8", "surrogateescape"
-        )
         return work_tree.find(
             self._request.workspace,
             option=expanded(self._request.optional_text("workspace")),
-            variable=expanded(variable),
+            variable=expanded(variable(self._request, "AGENT_CHAT_WORKSPACE")),
             recorded=self._channel.meta.workspace,
             folder=current_folder(),
         )

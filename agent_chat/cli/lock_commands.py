@@ -59,8 +59,8 @@ def lock(request: Request) -> Reply:
         why=request.optional_text("reason"),
     )
     reply = _reply(channel, locked, "renewed" if locked.renewed else "locked")
-    globs = [text for text in request.texts("paths") if locked_path.has_glob(text)]
-    notes = tuple(f"{text}: * ? [ are ordinary characters here, nothing is expanded" for text in globs)
+    odd = [text for text in request.texts("paths") if locked_path.has_glob(text) or text.startswith("~")]
+    notes = tuple(f"{text}: * ? [ ~ are ordinary characters here, nothing is expanded" for text in odd)
     return reply.replace(warnings=reply.warnings + notes)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from agent_chat.cli.acting import agent_text, channel_with_codes
 from agent_chat.cli.command import Reply
 from agent_chat.cli.output import safe_line
-from agent_chat.operations import tasks
+from agent_chat.operations import task_views, tasks
 from agent_chat.operations.leases import time_left
-from agent_chat.operations.tasks import TaskChanges, TaskView, waits_text
+from agent_chat.operations.task_records import waits_text
+from agent_chat.operations.task_views import TaskView
+from agent_chat.operations.tasks import TaskChanges
 from agent_chat.records import claim as claim_record
 from agent_chat.records import task as task_record
 from agent_chat.timestamps import format_utc
@@ -106,7 +108,7 @@ def ready(request: Request) -> Reply:
 def _listed(request: Request, *, only_ready: bool) -> Reply:
     channel = task_channel(request)
     now = channel.workspace.clock.moment()
-    views, warnings = tasks.every(channel, now)
+    views, warnings = task_views.every(channel, now)
     if only_ready:
         views = [view for view in views if view.ready]
     return Reply(
@@ -151,7 +153,7 @@ def show(request: Request) -> Reply:
     """Shows one task."""
     channel = task_channel(request)
     now = channel.workspace.clock.moment()
-    view, warnings = tasks.show(channel, request.text("task"), now)
+    view, warnings = task_views.show(channel, request.text("task"), now)
     return Reply(data={**channel.where(), **shown_fields(view)}, text=lambda: shown_text(view, now), warnings=warnings)
 
 

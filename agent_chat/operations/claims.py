@@ -54,6 +54,11 @@ class _Call:
         self.ticket: Ticket = ticket(mutation, self.numbers)
 
     @property
+    def whose(self) -> str:
+        """Whose the task is, as messages say it."""
+        return f" ({self.task.owner})" if self.task.owner is not None else ""
+
+    @property
     def look(self) -> str:
         """The words of the command that shows the task."""
         return f"task show {self.channel.name} {self.task.id}"

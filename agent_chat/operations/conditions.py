@@ -6,7 +6,8 @@ lease runs out without a trace, and not every file system moves a folder's time.
 
 from __future__ import annotations
 
-from agent_chat.operations import path_locks, tasks, waiting
+from agent_chat import names
+from agent_chat.operations import path_locks, task_views, waiting
 from agent_chat.records.value import Value
 from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
 from agent_chat.storage.record_store import RecordStore
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from agent_chat.operations.path_locks import Checked
-    from agent_chat.operations.tasks import TaskView
+    from agent_chat.operations.task_views import TaskView
     from agent_chat.records.locked_path import Located
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.journal import Journal
@@ -44,25 +45,41 @@ class PathOutcome(Value):
 
 
 def wait_for_task(channel: Channel, agent: str, task_id: str, *, timeout: float, interval: float) -> TaskOutcome:
-    """Blocks until a task is done, cancelled or ready; TASK_NOT_FOUND at once for one that is not there."""
+    """Blocks until a task is done, cancelled or ready.
+
+    Fails at once, or as soon as it is so, with TASK_NOT_FOUND for one that is not there, and with
+    TASK_DEPENDENCY_NOT_READY for an open one whose dependency was cancelled or is missing.
+    """
 
     def look() -> tuple[TaskView, tuple[str, ...]]:
-        return tasks.show(channel, task_id, channel.workspace.clock.moment())
+        seen = task_views.show(channel, task_id, channel.workspace.clock.moment())
+        task_views.require_end(channel, seen[0])
+        return seen
 
     (view, told), timed_out, warnings = _wait(
-        channel, agent, OF_TASKS, look, lambda seen: tasks.can_end(seen[0]), timeout, interval
+        channel, agent, OF_TASKS, look, lambda seen: task_views.can_end(seen[0]), timeout, interval
     )
     return TaskOutcome(view=view, timed_out=timed_out, warnings=warnings + told)
 
 
 def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: float, interval: float) -> PathOutcome:
-    """Blocks until no lock of another agent holds a path."""
+    """Blocks until no lock of another agent holds a path.
+
+    Fails at once, or as soon as it is so, with PATH_LOCK_RECOVERY_REQUIRED when only locks that ran out are left in the
+    way, and with PATH_LOCK_INVALID_RECORD for a damaged one: neither ends by itself.
+    """
+
+    def look() -> Checked:
+        seen = path_locks.check(channel, [located], agent)
+        path_locks.require_end(channel, agent, seen)
+        return seen
+
     checked, timed_out, warnings = _wait(
         channel,
         agent,
         OF_LOCKS,
-        lambda: path_locks.check(channel, [located], agent),
-        lambda seen: not seen.conflicts,
+        look,
+        lambda seen: all(names.same(each.owner, agent) for each in seen.conflicts),
         timeout,
         interval,
     )

@@ -12,7 +12,7 @@ from agent_chat.operations import markers, record_checks
 from agent_chat.operations.findings import Finding, mode_findings, unreadable
 from agent_chat.operations.late import below_every_cursor
 from agent_chat.records.value import Value
-from agent_chat.storage import layout, publication
+from agent_chat.storage import layout, publication, real_place
 from agent_chat.storage.channel import Channel, may_be_channel
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder, is_link
@@ -144,6 +144,13 @@ def _check_meta(channel: Channel) -> Iterator[Finding]:
             path=path,
             message=f"it names the channel {names.quoted(meta.channel)}",
             remedy="rename the folder, or correct the field channel",
+        )
+    if meta.workspace and not real_place.is_folder(meta.workspace):
+        yield Finding(
+            id="channel.workspace",
+            path=path,
+            message=f"the work tree {names.quoted(meta.workspace)} is not there, so that locking a path needs --workspace",
+            remedy="restore it, or correct the field workspace",
         )
 
 

@@ -21,6 +21,7 @@ INVARIANTS: dict[str, tuple[str, str]] = {
     "root.case": (ERROR, "no two channels differ only in case"),
     "channel.meta": (ERROR, "_meta.json is a valid record of a known version"),
     "channel.name": (WARNING, "_meta.json names the channel as its folder does"),
+    "channel.workspace": (WARNING, "the work tree that _meta.json records is there"),
     "channel.lock": (ERROR, "the lock is an ordinary file, and nobody holds it for long"),
     "channel.folders": (ERROR, "what is a folder of ours is a real folder"),
     "message.file": (ERROR, "a file named NNNN-….md is an ordinary, readable file"),

@@ -102,11 +102,11 @@ def reason(noun: Noun, text: str) -> str:
 def time_left(lease: Lease, now: Moment) -> str:
     """Returns how a lease stands, as messages say it: `4 min left`, `ran out 2 h ago`, `suspect`."""
     standing = lease.standing(now)
-    if standing == SUSPECT:
-        return f"suspect: it would run until {timestamps.format_utc(lease.expires)}"
     remaining = lease.remaining(now)
+    if standing == SUSPECT:
+        return "suspect"
     if standing == EXPIRED:
-        return f"ran out {timestamps.format_age(-remaining)} ago, at {timestamps.format_utc(lease.expires)}"
+        return f"ran out {timestamps.format_age(-remaining)} ago"
     return f"{timestamps.format_age(-(-remaining // 1))} left"
 
 
@@ -156,9 +156,13 @@ def require_recoverable(channel: Channel, noun: Noun, code: str, holding: Holdin
 
 def lapsed(channel: Channel, noun: Noun, holding: Holding, now: Moment, *, call: str) -> ChatError:
     """Returns the refusal of a lease that only a recovery can give to somebody."""
+    until = f"it was to end at {timestamps.format_utc(holding.lease.expires)}"
+    how = f"{time_left(holding.lease, now)}; {until}"
+    if holding.lease.standing(now) == SUSPECT:
+        how = f"is suspect: more is left of it than its whole length ({until})"
     return channel.refusal(
         noun.recovery_required,
-        f"the lease of {holding.owner} on {noun.word} {holding.id} {time_left(holding.lease, now)}",
+        f"the lease of {holding.owner} on {noun.word} {holding.id} {how}",
         call=call,
         owner=holding.owner,
         expires_at=timestamps.format_utc(holding.lease.expires),

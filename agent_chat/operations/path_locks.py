@@ -68,21 +68,9 @@ class _Call:
         """The words of the command by which the caller recovers a lock."""
         return f"recover {self.channel.name} {lock_id} --as {self.actor.name} --reason 'taking over'"
 
-    def holding(self, lock: PathLock) -> Holding:
-        """Returns a lock in the words that all leases share."""
-        return Holding(
-            id=lock.lock_id,
-            owner=lock.owner,
-            lease=lock.lease,
-            since=lock.locked_at,
-            fence=lock.fence,
-            session=lock.session,
-            previous_owner=lock.previous_owner,
-        )
-
     def require_rights(self, lock: PathLock) -> None:
         """Refuses whoever does not hold the lock, or holds it no longer."""
-        holding = self.holding(lock)
+        holding = _holding(lock)
         leases.require_holder(self.channel, PATH_LOCK, holding, self.actor, call=self.look)
         leases.require_running(self.channel, PATH_LOCK, holding, self.ticket.now, call=self.recovery(lock.lock_id))
 
@@ -148,6 +136,19 @@ class _Call:
             call=self.look,
             near=(text, tuple(path.normalized_path for _, paths in index.paths() for path in paths)),
         )
+
+
+def _holding(lock: PathLock) -> Holding:
+    """Returns a lock in the words that all leases share."""
+    return Holding(
+        id=lock.lock_id,
+        owner=lock.owner,
+        lease=lock.lease,
+        since=lock.locked_at,
+        fence=lock.fence,
+        session=lock.session,
+        previous_owner=lock.previous_owner,
+    )
 
 
 def _sound(stored: StoredLock) -> tuple[StoredLock, PathLock]:
@@ -224,7 +225,7 @@ def _obstacles(call: _Call, wanted: Wanted, index: LockIndex) -> list[StoredLock
         )
     for stored in found:
         if stored.lock is not None and (stored in others or stored.lock.lease.standing(now) == EXPIRED):
-            holding = call.holding(stored.lock)
+            holding = _holding(stored.lock)
             raise leases.lapsed(call.channel, PATH_LOCK, holding, now, call=call.recovery(stored.id))
     return found
 
@@ -283,7 +284,7 @@ def recover(
     with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
         call = _Call(channel, mutation, who)
         stored, held = call.target(target, locate)
-        holding = call.holding(held)
+        holding = _holding(held)
         now = call.ticket.now
         leases.require_recoverable(channel, PATH_LOCK, "PATH_LOCK_NOT_STALE", holding, now, call=call.look)
         _refuse_overlap(call, held)
@@ -322,14 +323,30 @@ def _refuse_overlap(call: _Call, held: PathLock) -> None:
 
 
 def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Checked:
-    """Returns the locks in the way of some paths; those of `agent` do not count."""
+    """Returns the locks in the way of some paths; those of `agent` do not count while they run."""
     records = RecordStore(channel, OF_LOCKS)
     name = known_as(channel, channel.meta, leases.actor_name(PATH_LOCK, agent)) if agent is not None else None
     index = LockIndex(records)
     found = lock_records.in_the_way(records, Wanted(located), index)
-    conflicts = tuple(each for each in found if name is None or not names.same(each.owner, name))
+    now = channel.workspace.clock.moment()
+    conflicts = tuple(
+        each for each in found if name is None or not names.same(each.owner, name) or each.has_run_out(now)
+    )
     faults = tuple(fault for fault in (index.warning, *(each.fault for each in conflicts)) if fault)
     return Checked(conflicts=conflicts, warnings=records.warnings() + faults)
+
+
+def require_end(channel: Channel, agent: str, checked: Checked) -> None:
+    """Refuses to wait for what ends by no doing of others: locks that ran out or are suspect, and damaged ones."""
+    now = channel.workspace.clock.moment()
+    others = [each for each in checked.conflicts if not names.same(each.owner, agent)]
+    if any(each.pending or (each.lock is not None and each.lock.lease.standing(now) == ACTIVE) for each in others):
+        return
+    for stored in others:
+        if stored.lock is None:
+            raise channel.refusal("PATH_LOCK_INVALID_RECORD", stored.fault, call=f"doctor {channel.name}")
+        call = f"recover {channel.name} {stored.id} --as {agent} --reason 'taking over'"
+        raise leases.lapsed(channel, PATH_LOCK, _holding(stored.lock), now, call=call)
 
 
 def every(channel: Channel) -> Checked:

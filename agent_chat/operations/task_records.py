@@ -15,7 +15,7 @@ from agent_chat.storage.journal import CLAIMS, TASKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.record_store import RecordStore
@@ -28,6 +28,9 @@ _CLAIM_CODES = {
     record_fields.IDENTITY: "LEASE_RECORD_ID_MISMATCH",
     record_fields.VERSION: "RECORD_VERSION",
 }
+# The codes by which a claim is set aside, and only the task that it is on is not shown as ready.
+DAMAGED_CLAIM = ("LEASE_INCONSISTENT", "LEASE_INVALID_RECORD", *_CLAIM_CODES.values())
+MOST_SHOWN = 5
 
 
 class StoredTask(Value):
@@ -226,3 +229,10 @@ def _status_of(records: RecordStore, task_id: str) -> str:
             raise
         return "damaged"
     return stored.task.status if stored is not None else "missing"
+
+
+def waits_text(waits: Sequence[Dependency]) -> str:
+    """Returns what a task waits for, in words."""
+    shown = ", ".join(f"{each.id} ({each.status})" for each in waits[:MOST_SHOWN])
+    more = len(waits) - MOST_SHOWN
+    return shown + (f" and {more} more" if more > 0 else "")

@@ -7,14 +7,22 @@ from agent_chat.errors import DAMAGED, ChatError
 from agent_chat.operations import task_records
 from agent_chat.operations.audited import Ticket, carry_out, ticket
 from agent_chat.operations.participants import first_spelling, participant
-from agent_chat.operations.task_records import Dependency, StoredClaim, StoredTask
+from agent_chat.operations.task_records import StoredClaim, StoredTask
 from agent_chat.records import claim as claim_record
 from agent_chat.records import task as task_record
 from agent_chat.records.claim import Claim
 from agent_chat.records.journal_entry import Change
-from agent_chat.records.lease import ACTIVE
 from agent_chat.records.record_fields import instant_text
-from agent_chat.records.task import CANCELLED, FINAL, NEEDS_DEPENDENCIES, OPEN, STATUSES, TRANSITIONS, Task
+from agent_chat.records.task import (
+    BLOCKED,
+    CANCELLED,
+    DONE,
+    NEEDS_DEPENDENCIES,
+    OPEN,
+    STATUSES,
+    TRANSITIONS,
+    Task,
+)
 from agent_chat.records.value import Value
 from agent_chat.storage.journal import CLAIMS, OF_TASKS, TASKS
 from agent_chat.storage.record_store import RecordStore
@@ -23,12 +31,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_chat.records.lease import Moment
     from agent_chat.storage.channel import Channel, Mutation
 
 MAX_TEXT_BYTES = 4096
 MAX_RECORD_BYTES = 1 << 18
-MAX_DEPTH_SHOWN = 5
+# The command that takes a claimed task to a status.
+_VERBS = {OPEN: "release", BLOCKED: "block", DONE: "done", CANCELLED: "cancel"}
 
 
 class TaskChanges(Value):
@@ -50,20 +58,6 @@ class Changed(Value):
     task: Task
     claim: Claim | None = None
     seq: int | None = None
-
-
-class TaskView(Value):
-    """A task as it is shown: whether it can be claimed, what it waits for, its claim, and a warning about that.
-
-    `pending` tells that an undecided change is about it: it counts as held.
-    """
-
-    task: Task
-    ready: bool
-    waiting_for: tuple[Dependency, ...]
-    claim: Claim | None = None
-    pending: bool = False
-    fault: str = ""
 
 
 def checked_id(text: str, code: str = "TASK_INVALID_ARGUMENT") -> str:
@@ -89,6 +83,10 @@ def create(channel: Channel, actor: str, task_id: str, changes: TaskChanges) -> 
     """Makes a task; fails with TASK_ALREADY_EXISTS, TASK_UNKNOWN_DEPENDENCY or TASK_DEPENDENCY_CYCLE."""
     creator = participant(channel, actor)
     checked_id(task_id)
+    if names.is_device(task_id) or task_id.endswith("."):
+        raise ChatError(
+            "TASK_INVALID_ARGUMENT", f"{names.quoted(task_id)} cannot be the name of a file on Windows; choose another"
+        )
     with channel.mutation(OF_TASKS, actor=creator) as mutation:
         records = RecordStore(channel, OF_TASKS, locked=True)
         numbers = mutation.numbers()
@@ -124,7 +122,7 @@ def update(channel: Channel, actor: str, task_id: str, changes: TaskChanges) -> 
             return Changed(task=task)
         claim = task_records.the_claim(records, stored.task)
         if claim is not None and (task.owner, task.status) != (stored.task.owner, stored.task.status):
-            raise _leased(channel, stored.task, claim)
+            raise _leased(channel, stored.task, claim, name, task.status)
         numbers = mutation.numbers()
         given = ticket(mutation, numbers)
         task = task.replace(updated_at=given.now.wall // 1)
@@ -133,11 +131,12 @@ def update(channel: Channel, actor: str, task_id: str, changes: TaskChanges) -> 
     return Changed(task=task, seq=given.seq)
 
 
-def _leased(channel: Channel, task: Task, claim: StoredClaim) -> ChatError:
+def _leased(channel: Channel, task: Task, claim: StoredClaim, actor: str, status: str) -> ChatError:
+    verb = _VERBS.get(status) if names.same(claim.claim.owner, actor) and status != task.status else None
     return channel.refusal(
         "LEASE_MUTATION_REQUIRED",
         f"task {task.id} is claimed by {claim.claim.owner}, so its owner and status change through the claim only",
-        call=f"task show {channel.name} {task.id}",
+        call=f"task {verb} {channel.name} {task.id} --as {actor}" if verb else f"task show {channel.name} {task.id}",
         owner=claim.claim.owner,
     )
 
@@ -237,17 +236,10 @@ def require_dependencies(records: RecordStore, task: Task, status: str) -> None:
         channel = records.channel
         raise channel.refusal(
             "TASK_DEPENDENCY_NOT_READY",
-            f"task {task.id} waits for {waits_text(waits)}",
+            f"task {task.id} waits for {task_records.waits_text(waits)}",
             call=f"task ready {channel.name}",
             waiting_for=[{"id": each.id, "status": each.status} for each in waits],
         )
-
-
-def waits_text(waits: Sequence[Dependency]) -> str:
-    """Returns what a task waits for, in words."""
-    shown = ", ".join(f"{each.id} ({each.status})" for each in waits[:MAX_DEPTH_SHOWN])
-    more = len(waits) - MAX_DEPTH_SHOWN
-    return shown + (f" and {more} more" if more > 0 else "")
 
 
 def commit_task(
@@ -306,92 +298,3 @@ def commit_task(
         fields=fields,
         audit_failed="LEASE_AUDIT_FAILED" if event.startswith("lease.") else "TASK_AUDIT_FAILED",
     )
-
-
-def show(channel: Channel, task_id: str, now: Moment) -> tuple[TaskView, tuple[str, ...]]:
-    """Returns one task as it is shown, and warnings."""
-    records = RecordStore(channel, OF_TASKS)
-    checked_id(task_id)
-    stored = task_records.load_task(records, task_id)
-    view = _view(records, stored, now, None, None)
-    return view, records.warnings() + ((view.fault,) if view.fault else ())
-
-
-def every(channel: Channel, now: Moment) -> tuple[list[TaskView], tuple[str, ...]]:
-    """Returns all tasks as they are shown, in order of their ids, and warnings."""
-    records = RecordStore(channel, OF_TASKS)
-    stored, warnings = task_records.every_task(records)
-    known = {names.fold(each.task.id): each.task.status for each in stored}
-    for text in warnings:
-        known.setdefault(_id_in(text), "damaged")
-    claims: dict[str, list[str]] = {}
-    for name in records.names(CLAIMS):
-        end = name.find(".")
-        while 0 < end < len(name) - len(task_records.END):
-            claims.setdefault(names.fold(name[:end]), []).append(name)
-            end = name.find(".", end + 1)
-    views = [_view(records, each, now, known, claims.get(names.fold(each.task.id), [])) for each in stored]
-    faults = tuple(view.fault for view in views if view.fault)
-    return views, records.warnings() + tuple(warnings) + faults
-
-
-def _id_in(warning: str) -> str:
-    """Returns the folded id of the task that a warning about a damaged record is about."""
-    return names.fold(warning.partition(f"/{TASKS}/")[2].partition(f"{task_records.END} ")[0])
-
-
-def _view(
-    records: RecordStore, stored: StoredTask, now: Moment, known: dict[str, str] | None, listed: list[str] | None
-) -> TaskView:
-    """Returns a task as it is shown; where it and its claims do not fit, it may have changed since it was read."""
-    while True:
-        view, fits = _looked_at(records, stored, now, known, listed)
-        data = None if fits else records.read(stored.place)
-        if data is None or data == stored.data:
-            return view
-        stored, listed = task_records.parse_task(records, stored.place, data), None
-
-
-def _looked_at(
-    records: RecordStore, stored: StoredTask, now: Moment, known: dict[str, str] | None, listed: list[str] | None
-) -> tuple[TaskView, bool]:
-    """Returns a task as it is shown, and whether its claim, by a file of its own, is the one that it tells of."""
-    task = stored.task
-    waits = task_records.waiting_for(records, task, known)
-    pending = records.is_held(stored.place)
-    claim, fault, fits = None, "", True
-    try:
-        found = task_records.the_claim(records, task, listed)
-        claim = found.claim if found is not None else None
-        fits = found is None or found.data is not None
-    except ChatError as error:
-        if error.code not in _DAMAGED_CLAIM:
-            raise
-        fault, fits = f"{error.code}: {error.message}", False
-    ready = not (waits or pending or fault) and task.status not in (*FINAL, task_record.BLOCKED)
-    if claim is None:
-        ready = ready and task.status == OPEN
-    else:
-        ready = ready and claim.lease.standing(now) != ACTIVE
-    return TaskView(task=task, ready=ready, waiting_for=tuple(waits), claim=claim, pending=pending, fault=fault), fits
-
-
-_DAMAGED_CLAIM = (
-    "LEASE_INCONSISTENT",
-    "LEASE_INVALID_RECORD",
-    "LEASE_REQUIRED_FIELD_MISSING",
-    "LEASE_UNKNOWN_FIELD",
-    "LEASE_INVALID_TIMESTAMP",
-    "LEASE_RECORD_ID_MISMATCH",
-    "RECORD_VERSION",
-)
-
-
-def can_end(view: TaskView) -> bool:
-    """Tells whether a wait for a task ends: it is done, cancelled, or ready to be claimed (or recovered)."""
-    return view.task.status in FINAL or view.ready
-
-
-def is_cancelled(view: TaskView) -> bool:
-    """Tells whether a task was cancelled."""
-    return view.task.status == CANCELLED

@@ -40,17 +40,24 @@ class Lease(Value):
 
     def remaining(self, now: Moment) -> float:
         """Returns the seconds left, the grace included; not above 0 when it has run out."""
-        if self.boot_expires is not None and self.boot_id and self.boot_id == now.boot_id:
+        return self._remaining(now) + (0.0 if self._is_of(now) else GRACE_SECONDS)
+
+    def _is_of(self, now: Moment) -> bool:
+        """Tells whether it was granted on this boot, so that the boot clock judges it."""
+        return self.boot_expires is not None and bool(self.boot_id) and self.boot_id == now.boot_id
+
+    def _remaining(self, now: Moment) -> float:
+        """Returns the seconds left by the clock that judges it."""
+        if self.boot_expires is not None and self._is_of(now):
             return self.boot_expires - now.boot
-        return self.expires + GRACE_SECONDS - now.wall
+        return self.expires - now.wall
 
     def standing(self, now: Moment) -> str:
         """Returns ACTIVE, EXPIRED or SUSPECT."""
-        remaining = self.remaining(now)
-        if remaining <= 0:
+        if self.remaining(now) <= 0:
             return EXPIRED
         length = self.seconds if self.seconds is not None else max(self.expires - self.granted, 0.0)
-        return SUSPECT if remaining > min(length, MAX_SECONDS) + SUSPECT_SECONDS else ACTIVE
+        return SUSPECT if self._remaining(now) > min(length, MAX_SECONDS) + SUSPECT_SECONDS else ACTIVE
 
 
 def granted(now: Moment, seconds: float) -> Lease:

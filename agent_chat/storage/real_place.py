@@ -57,6 +57,13 @@ def status_at(path: str) -> os.stat_result | None:
         raise
 
 
+def is_folder(path: str) -> bool:
+    """Tells whether a path, links followed, is that of a folder."""
+    place = Walker().walk(Place(os.sep), path)
+    status = None if place.missing else status_at(place.path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
 def _target(path: str) -> str:
     """Returns where a link leads, without the prefix that Windows puts before an absolute path."""
     target = os.readlink(path) if _NATIVE_IS_UTF8 else _text(os.readlink(path.encode("utf-8", "surrogateescape")))

@@ -104,9 +104,11 @@ class RecordStore:
         if self._pending is None:
             return ()
         entry = self._pending.entry
-        what = (
-            f"{entry.operation} of {entry.target} by {entry.actor or 'another program'}" if entry is not None else "a damaged entry"
-        )
+        if self._pending.later:
+            return (f"{self.channel.name}/{self._pending.place} is of a later version, and pending; update agent-chat",)
+        what = "a damaged entry"
+        if entry is not None:
+            what = f"{entry.operation} of {entry.target} by {entry.actor or 'another program'}"
         will = {
             journal_entry.UNDO: "shown is the state before it, to which recovery returns",
             journal_entry.FINISH: "shown is the state after it, which recovery finishes",

@@ -16,6 +16,7 @@ from agent_chat.records.journal_entry import Entry
 from agent_chat.records.record_fields import MAX_BYTES
 from agent_chat.records.value import Value
 from agent_chat.storage import publication
+from agent_chat.storage.filesystem import NotOrdinaryError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def opened(channel: Channel, journal: Journal) -> Opened | None:
         data = files.read_file(places.record(journal.entry), journal_entry.MAX_BYTES)
     except FileNotFoundError:
         return _foreign(channel, journal)
+    except NotOrdinaryError as error:
+        return _not_ordinary(channel, journal.entry, error)
     try:
         entry = journal_entry.parse(data)
     except journal_entry.EntryError as error:
@@ -69,11 +72,20 @@ def _foreign(channel: Channel, journal: Journal) -> Opened | None:
         data = channel.workspace.files.read_file(channel.layout.record(journal.foreign), journal_entry.MAX_BYTES)
     except FileNotFoundError:
         return None
+    except NotOrdinaryError as error:
+        return _not_ordinary(channel, journal.foreign, error)
     try:
         entry = foreign_marker.parse(data, journal.folders[-1], lambda place: read(channel, place))
     except journal_entry.EntryError as error:
         return Opened(place=journal.foreign, entry=None, fault=str(error))
     return _checked(journal, Opened(place=journal.foreign, entry=entry))
+
+
+def _not_ordinary(channel: Channel, place: str, error: NotOrdinaryError) -> Opened:
+    """Returns a link, folder or pipe in the place of an entry as a damaged one; a folder that is none is an error."""
+    if error.filename != channel.layout.record(place):
+        raise error
+    return Opened(place=place, entry=None, fault="it is no ordinary file")
 
 
 def _checked(journal: Journal, found: Opened) -> Opened:
@@ -264,7 +276,7 @@ def _keep(mutation: Mutation, journal: Journal, found: Opened, actor: str) -> Se
     if entry is not None and entry.id:
         transaction = entry.id
     else:
-        transaction = f"damaged-{crc32(mutation.files.read_file(path, journal_entry.MAX_BYTES)):08x}"
+        transaction = f"damaged-{_sum_of(mutation, path):08x}"
     seq = _announced(channel, journal, transaction)
     if seq is None:
         fields = {
@@ -295,6 +307,14 @@ def _keep(mutation: Mutation, journal: Journal, found: Opened, actor: str) -> Se
         mutation.files.sync_folder(channel.layout.record(folder))
     mutation.files.sync_folder(channel.layout.folder)
     return Settled(outcome=KEPT, transaction=transaction, seq=seq)
+
+
+def _sum_of(mutation: Mutation, path: str) -> int:
+    """Returns a number that tells one damaged entry from another, the same at each look."""
+    try:
+        return crc32(mutation.files.read_file(path, journal_entry.MAX_BYTES))
+    except NotOrdinaryError:
+        return mutation.files.status(path).st_ino & 0xFFFFFFFF
 
 
 def _announced(channel: Channel, journal: Journal, transaction: str) -> int | None:

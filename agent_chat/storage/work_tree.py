@@ -15,12 +15,14 @@ from agent_chat.names import quoted
 from agent_chat.records import locked_path
 from agent_chat.records.locked_path import DIRECTORY, FILE, Located, LockedPath
 from agent_chat.storage import filesystem, real_place
+from agent_chat.storage.git_trees import GitTrees
 from agent_chat.storage.real_place import Place, Walker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.storage.workspace import Workspace
 
+_FAULTS = {errno.ENAMETOOLONG: "it is too long for the file system", errno.ELOOP: "it is a loop of links"}
 _SAID = {
     "option": "from --workspace",
     "variable": "from $AGENT_CHAT_WORKSPACE",
@@ -44,10 +46,9 @@ def find(
         if path:
             return WorkTree(workspace, walker, _named(walker, here, source, path), source, folder)
     _require_folder(here, f"the current folder {quoted(folder, limit=200)}")
-    for length in range(len(here.names), -1, -1):
-        place = here.up_to(length)
-        if real_place.status_at(os.path.join(place.path, ".git")) is not None:
-            return WorkTree(workspace, walker, place, "git", folder)
+    tree = GitTrees(workspace.files, walker).around(here)
+    if tree is not None:
+        return WorkTree(workspace, walker, tree, "git", folder)
     return WorkTree(workspace, walker, here, "folder", folder)
 
 
@@ -60,9 +61,10 @@ def _named(walker: Walker, here: Place, source: str, path: str) -> Place:
     try:
         place = walker.walk(here, path)
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
+        fault = _FAULTS.get(error.errno or 0)
+        if fault is None:
             raise
-        raise ChatError("PATH_LOCK_INVALID_PATH", f"{what} is too long for the file system") from error
+        raise ChatError("PATH_LOCK_INVALID_PATH", f"{what}: {fault}") from error
     _require_folder(place, what)
     return place
 
@@ -89,13 +91,20 @@ class WorkTree:
         self._chat = walker.walk(Place(os.sep), workspace.root)
         statuses = [(each, real_place.status_at(each.path)) for each in (self._chat, place)]
         self._homes = [(each, status) for each, status in statuses if status is not None]
+        self._trees = GitTrees(workspace.files, walker)
+        self._git = self._trees.around(place)
         here = walker.walk(Place(os.sep), folder, self._homes)
-        self._base = here if place.holds(here) else place
+        self._base = here if self._home_of(here) is not None else place
+        if source in _SAID and self._chat.holds(place):
+            raise ChatError(
+                "PATH_LOCK_INVALID_PATH", f"the work tree {quoted(self.root, limit=200)} lies in the chat root"
+            )
 
     def locate(self, text: str) -> Located:
         """Returns which path of the work tree a caller means, whether or not it is there.
 
-        A relative path begins at the current folder if that lies in the work tree, else at the work tree. Fails with
+        A relative path begins at the current folder if that lies in the work tree, else at the work tree. What lies in
+        another work tree of the same repository is the file of the same name in this one. Fails with
         PATH_LOCK_INVALID_PATH for what cannot be locked anywhere, PATH_LOCK_PATH_OUTSIDE_WORKSPACE for what ends
         outside the work tree or in the chat root (whose own files have their own locks), and OSError where the disk
         cannot be looked at.
@@ -106,14 +115,16 @@ class WorkTree:
         try:
             place = self._walker.walk(self._base, text, self._homes)
         except OSError as error:
-            if error.errno != errno.ENAMETOOLONG:
+            fault = _FAULTS.get(error.errno or 0)
+            if fault is None:
                 raise
-            raise _invalid(text, "it is too long for the file system") from error
-        if not self._place.holds(place):
+            raise _invalid(text, fault) from error
+        home = self._home_of(place)
+        if home is None:
             raise _outside(text, f"leads to {place.path}, outside the work tree {self.root}")
         if self._chat.holds(place):
             raise _outside(text, f"lies in the chat root {self._chat.path}")
-        parts = tuple(place.names[len(self._place.names) :])
+        parts = tuple(place.names[len(home.names) :])
         normalized = "/".join(parts) or locked_path.WHOLE
         fault = locked_path.fault_of_path(normalized)
         if fault:
@@ -121,8 +132,28 @@ class WorkTree:
         return Located(
             path=LockedPath(normalized_path=normalized, display_path=text, kind=_kind(place, text)),
             parts=parts,
-            folds=tuple(place.folds[len(self._place.names) :]),
+            folds=tuple(place.folds[len(home.names) :]),
         )
+
+    def _home_of(self, place: Place) -> Place | None:
+        """Returns what a place is relative to: this work tree, or what plays its part in another of its repository.
+
+        None for a place outside. Where the current folder, in no work tree of git, is all that was named, a place that
+        lies in one is relative to that: absolute paths mean the same file wherever they are used.
+        """
+        tree = self._trees.around(place)
+        if self.source == "folder" and tree is not None:
+            return tree
+        inside = self._place.holds(place)
+        if tree is None or self._git is None or (inside and len(tree.names) <= len(self._place.names)):
+            return self._place if inside else None
+        if not self._trees.are_sisters(self._git, tree):
+            return self._place if inside else None
+        below = len(self._git.names)
+        part = Place(
+            tree.anchor, tree.names + self._place.names[below:], tree.folds + self._place.folds[below:], tree.missing
+        )
+        return part if part.holds(place) else None
 
 
 def _fault_of_text(text: str) -> str | None:

@@ -37,6 +37,7 @@ class Trial:
         self.old = view_of(self.before)
         self.findings_before = doctors_findings(stage, turned=row.turned) if row.journal else frozenset()
         self.undisturbed = self.call(*row.argv, ids=FIRST_IDS)
+        assert self.undisturbed.status in (0, 1, 2), self.undisturbed
         self.new = view_of(stage.disk())
         self.findings = doctors_findings(stage, turned=row.turned)
         self.settled: dict[object, After] = {}

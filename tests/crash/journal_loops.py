@@ -11,16 +11,19 @@ import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent_chat.cli.main import INTERRUPTED
+from tests.crash import task_rows
 from tests.crash.checks import FIRST_IDS, SECOND_IDS
 from tests.crash.journal_checks import NOTHING, is_pending
-from tests.crash.loops import Left, kills, power_losses
+from tests.crash.loops import Left, kills, limit_of, power_losses
 from tests.support import tally
 from tests.support.disks import crash_points
 from tests.support.recording import BEFORE, CHANGES, HALF, WHENS, InterruptingFileSystem, KillingFileSystem, Step
+from tests.support.staging import Stage
 from tests.support.views import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.crash.checks import Trial
     from tests.support.disks import Disk
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 def pending_states(trial: Trial) -> list[Left]:
     """Returns the different states of an interrupted call in which something is pending."""
     first: dict[object, Left] = {}
-    for left in itertools.chain(kills(trial, trial.start), power_losses(trial)):
+    for left in itertools.chain(kills(trial, trial.start), power_losses(trial, limit=limit_of(trial.row))):
         first.setdefault((left.disk.key, left.shown), left)
     return [left for left in first.values() if is_pending(trial, view_of(left.disk))]
 
@@ -131,4 +134,22 @@ def _of_interrupted(trial: Trial, disk: Disk, answer: Answer) -> list[str]:
         found.append("something is left pending")
     if view not in (trial.old, trial.new) and not is_pending(trial, trial.old):
         found.append("the state is neither the old nor the new one")
+    return found
+
+
+def check_altered_records(folder: Path, at: tuple[str, int]) -> list[str]:
+    """A record that was changed by hand while a change of it was pending: a recovery leaves it, and says so."""
+    stage = Stage(str(folder / "root"))
+    task_rows.interrupted_claim(at)(stage)
+    task_rows.alter(stage)
+    disk = stage.disk()
+    refused = stage.call(*task_rows.SETTLE)
+    found = [] if refused.code == "LEASE_TRANSACTION_INVALID" else [f"the recovery answers {refused.out}"]
+    if view_of(stage.disk()) != view_of(disk):
+        found.append("the recovery changes something")
+    stage.put(disk)
+    kept = stage.call(*task_rows.SETTLE, "--keep")
+    found += [] if kept.data.get("outcome") == "kept" else [f"--keep answers {kept.out}"]
+    if any(stage.disk().files.get(path) != data for path, data in disk.files.items() if path.endswith(".json")):
+        found.append("--keep changes a record")
     return found

@@ -62,6 +62,11 @@ def kills(
                 return
 
 
+def limit_of(row: Row) -> int:
+    """Of how many changes all subsets are tried: a journal's call leaves more of them, most of temporaries."""
+    return 4 if row.journal else ALL_SUBSETS_UP_TO
+
+
 def power_losses(trial: Trial, *, limit: int = ALL_SUBSETS_UP_TO) -> Iterator[Left]:
     """Yields what a power loss at each moment of the row's call may leave."""
     for point in crash_points(trial.before, trial.undisturbed.files.log, trial.stage.root, limit=limit):
@@ -91,8 +96,10 @@ def check_kills_of_the_repeat(trial: Trial, *, at_most: int) -> list[str]:
     """Kills the call that comes after an interrupted one, too; from about so many of the different states."""
     found: list[str] = []
     first: dict[object, Left] = {}
-    for left in itertools.chain(kills(trial, trial.start), power_losses(trial)):
-        first.setdefault((left.disk.key, left.shown), left)
+    for left in itertools.chain(kills(trial, trial.start), power_losses(trial, limit=limit_of(trial.row))):
+        # What is done by a journal and calling again does once more is another change: a row of its own.
+        if not trial.row.journal or trial.row.settles or view_of(left.disk) != trial.new:
+            first.setdefault((left.disk.key, left.shown), left)
     states = list(first.values())
     for left in states[:: max(1, len(states) // at_most)]:
         for again in kills(trial, functools.partial(trial.stage.put, left.disk), ids=SECOND_IDS):

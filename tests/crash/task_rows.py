@@ -81,11 +81,13 @@ def damaged_entry(stage: Stage) -> None:
 def altered_record(stage: Stage) -> None:
     """Has a claim that was killed, whose task was changed by hand since."""
     interrupted_claim(ALL_APPLIED)(stage)
-    plant(stage, "tasks/T.json", _altered(stage), at=START - HOUR)
+    alter(stage)
 
 
-def _altered(stage: Stage) -> bytes:
-    return stage.disk().files["dev/tasks/T.json"].replace(b"The first", b"By hand")
+def alter(stage: Stage) -> None:
+    """Changes the first task by hand."""
+    data = stage.disk().files["dev/tasks/T.json"]
+    plant(stage, "tasks/T.json", data.replace(b"The first", b"By hand"), at=START - HOUR)
 
 
 CREATE = ("task", "create", "dev", "T", "--from", "alice", "--title", "The first")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.crash.journal_turns import RIVALS, check_looks_beside_a_change, check_rivals
 from tests.crash.loops import complain
 from tests.crash.turns import check_intruder, check_reader_and_writer, check_two_readers, check_two_writers
 from tests.support import tally
@@ -40,3 +41,19 @@ def test_two_writers_never_give_the_same_number(folder: Path) -> None:
 
 def test_a_file_that_appears_under_the_name_of_a_message_is_never_replaced(folder: Path) -> None:
     complain(check_intruder(folder))
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_of_two_who_want_the_same_exactly_one_gets_it(name: str, folder: Path) -> None:
+    complain(check_rivals(folder, name))
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_whoever_looks_while_a_change_is_made_sees_the_old_state_or_the_new(name: str, folder: Path) -> None:
+    complain(check_looks_beside_a_change(folder, name, every=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RIVALS)
+def test_whoever_looks_while_a_change_is_half_made_sees_the_old_state_or_the_new(name: str, folder: Path) -> None:
+    complain(check_looks_beside_a_change(folder, name, every=True))

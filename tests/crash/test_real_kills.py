@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no such signal")
 
-CRASHED = {row.name: row for row in ROWS if row.name in ("post, a reply", "read, from a cursor")}
+NAMES = ("post, a reply", "read, from a cursor", "task create, with dependencies")
+CRASHED = {row.name: row for row in ROWS if row.name in NAMES}
 
 
 class Ended(NamedTuple):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import errno
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crash.loops import check_errors, check_kills, check_power_losses, trial_of
-from tests.crash.rows import ROWS
+from tests.crash.faults import Fault, failing, on
+from tests.crash.loops import check_kills, check_power_losses
 from tests.crash.turns import check_intruder, check_reader_and_writer, check_two_readers, check_two_writers
 from tests.support import tally
 from tests.support.seeding import Edit, seeded
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.crash.checks import Trial
 
 CHANNEL = "agent_chat.storage.channel"
 CURSORS = "agent_chat.storage.cursor_store"
@@ -27,26 +24,7 @@ MESSAGES = "agent_chat.operations.messages"
 PUBLICATION = "agent_chat.storage.publication"
 
 
-def on(name: str, check: Callable[[Trial], list[str]]) -> Callable[[Path], list[str]]:
-    """Returns a check of one row of the table, found by its name."""
-    (row,) = (row for row in ROWS if row.name == name)
-    return lambda folder: check(trial_of(row, folder))
-
-
-def failing(trial: Trial) -> list[str]:
-    """Fails each primitive with EIO."""
-    return check_errors(trial, (errno.EIO,))
-
-
-class Fault(NamedTuple):
-    """A bug and the check that must notice it; `sign` stands in what it says."""
-
-    name: str
-    edits: tuple[Edit, ...]
-    check: Callable[[Path], list[str]]
-    sign: str
-
-
+GIVEN_BACK = "        self._lock.release()\n        if"
 POST, READ = "post, a reply", "read, from a cursor"
 
 FAULTS = (
@@ -82,10 +60,10 @@ FAULTS = (
         (
             Edit(
                 CHANNEL,
-                "temporary = self._write_temporary(message_record.render(message))",
-                "self._files.write_new(self._layout.file(file_name), message_record.render(message))\n"
-                "        self._files.sync_folder(self._layout.folder)\n"
-                "        return seq, file_name",
+                "        temporary = self.write_temporary(data)\n",
+                "        self.files.write_new(self._layout.file(file_name), data)\n"
+                "        self.files.sync_folder(self._layout.folder)\n"
+                "        return\n",
             ),
         ),
         on(POST, check_kills),
@@ -96,10 +74,14 @@ FAULTS = (
         (
             Edit(
                 CHANNEL,
-                "message = draft.replace(seq=seq)",
-                "self._lock.release()\n        message = draft.replace(seq=seq)",
+                "message = draft.replace(seq=self.next_seq(numbers))",
+                "message = draft.replace(seq=self.next_seq(numbers))\n        self._lock.release()",
             ),
-            Edit(CHANNEL, "        self._lock.release()\n\n", "        self._lock.held and self._lock.release()\n\n"),
+            Edit(
+                CHANNEL,
+                "        self._lock.release()\n        if",
+                "        self._lock.held and self._lock.release()\n        if",
+            ),
             Edit(CHANNEL, "assert self._lock.held", "pass"),
             Edit(CHANNEL, "holds_lock=self._lock.is_on_disk", "holds_lock=None"),
         ),
@@ -169,7 +151,7 @@ FAULTS = (
             Edit(
                 MENDING,
                 "    old = stored.message.seq\n",
-                "    old = stored.message.seq\n    mutation._files.remove(mutation._layout.file(stored.file))\n",
+                "    old = stored.message.seq\n    mutation.files.remove(mutation.channel.layout.file(stored.file))\n",
             ),
         ),
         on("doctor, duplicate", check_kills),

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_chat.cli.commands import COMMANDS
-from tests.crash.loops import check_kills, check_kills_of_the_repeat, check_power_losses, complain, kills, trial_of
+from tests.crash.loops import (
+    check_kills,
+    check_kills_of_the_repeat,
+    check_power_losses,
+    complain,
+    kills,
+    limit_of,
+    trial_of,
+)
 from tests.crash.row import Row
 from tests.crash.rows import QUICK, ROWS, name_of
 from tests.support import tally
-from tests.support.disks import crash_points
+from tests.support.disks import ALL_SUBSETS_UP_TO, crash_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,14 +63,20 @@ def test_a_kill_of_any_command_leaves_a_sound_root(row: Row, folder: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_a_power_loss_that_keeps_any_of_the_changes_leaves_a_sound_root(row: Row, folder: Path) -> None:
-    complain(check_power_losses(trial_of(row, folder)))
+    complain(check_power_losses(trial_of(row, folder), limit=limit_of(row)))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("row", [row for row in ROWS if row.journal], ids=name_of)
+def test_a_power_loss_that_keeps_any_of_the_changes_of_records_leaves_a_sound_root(row: Row, folder: Path) -> None:
+    complain(check_power_losses(trial_of(row, folder), limit=ALL_SUBSETS_UP_TO))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_a_second_kill_leaves_a_sound_root(row: Row, folder: Path) -> None:
     before = tally.COUNTED["states of a second kill"]
-    complain(check_kills_of_the_repeat(trial_of(row, folder), at_most=SECOND_KILLS))
+    complain(check_kills_of_the_repeat(trial_of(row, folder), at_most=8 if row.journal else SECOND_KILLS))
     assert tally.COUNTED["states of a second kill"] > before
 
 

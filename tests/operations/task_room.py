@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Callable
 from agent_chat.cli.commands import COMMANDS
 from agent_chat.cli.parser import parse
 from agent_chat.errors import ChatError
-from agent_chat.operations import claims, tasks
+from agent_chat.operations import claims, task_views, tasks
 from agent_chat.operations.leases import Actor
-from agent_chat.operations.tasks import Changed, TaskChanges, TaskView
+from agent_chat.operations.task_views import TaskView
+from agent_chat.operations.tasks import Changed, TaskChanges
 from agent_chat.records import claim as claim_record
 from agent_chat.records import task as task_record
 from tests.operations.room import Room
@@ -60,15 +61,15 @@ class TaskRoom(Room):
 
     def view(self, id: str = "T-1") -> TaskView:
         """A task as it is shown."""
-        return tasks.show(self.reopened(), id, self.clock.moment())[0]
+        return task_views.show(self.reopened(), id, self.clock.moment())[0]
 
     def every(self) -> dict[str, TaskView]:
         """All tasks as they are shown, by id."""
-        return {view.task.id: view for view in tasks.every(self.reopened(), self.clock.moment())[0]}
+        return {view.task.id: view for view in task_views.every(self.reopened(), self.clock.moment())[0]}
 
     def warnings(self) -> tuple[str, ...]:
         """What is said beside the list of tasks."""
-        return tasks.every(self.reopened(), self.clock.moment())[1]
+        return task_views.every(self.reopened(), self.clock.moment())[1]
 
     def ready(self) -> list[str]:
         """The ids of the tasks that are listed as ready."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Callable
 
 import pytest
 
@@ -38,7 +39,7 @@ def legacy(room: TaskRoom, id: str = "T-1", owner: str = "bob", *, claim: bool =
         room.put(f"claims/{id}.{owner}.json", legacy_claim(id, owner))
 
 
-# --- of the other program ----------------------------------------------------------------------------------------------
+# --- of the other program -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("claim", [True, False], ids=["with its file", "only the task tells of it"])
@@ -106,7 +107,7 @@ def test_a_claim_spelled_in_another_case_keeps_its_file(room: TaskRoom) -> None:
     assert list(room.claims()) == ["t-1.Bob.json"]
 
 
-# --- damaged -----------------------------------------------------------------------------------------------------------
+# --- damaged --------------------------------------------------------------------------------------------------------
 
 DAMAGED = {
     "garbage": (b"\xff\0", "LEASE_INVALID_RECORD"),
@@ -129,8 +130,12 @@ def test_a_damaged_claim_stops_only_its_task(room: TaskRoom, kind: str) -> None:
     room.create("T-2")
     room.claim("T-1")
     room.put("claims/T-1.bob.json", data)
-    acts = [lambda command=command: room.act(command) for command in ("renew", "done", "release", "block", "recover")]
-    for act in (*acts, room.claim, lambda: room.claim(actor="carol"), lambda: room.act("cancel", actor="alice")):
+    acts: list[Callable[[], object]] = [
+        *(partial(room.act, command) for command in ("renew", "done", "release", "block", "recover")),
+        *(partial(room.claim, actor=name) for name in ("bob", "carol")),
+        partial(room.act, "cancel", actor="alice"),
+    ]
+    for act in acts:
         error = refused(code, act, room)
         # What a later version wrote is no damage: there is nothing to mend here.
         assert error.next == (None if code == "RECORD_VERSION" else "agent-chat doctor dev")
@@ -151,7 +156,7 @@ def test_what_lies_among_the_claims_and_is_none_stops_nobody(room: TaskRoom) -> 
     assert room.act("done").task.status == DONE
 
 
-# --- several on one task -------------------------------------------------------------------------------------------------
+# --- several on one task --------------------------------------------------------------------------------------------
 
 
 def test_several_claims_on_one_task_are_inconsistent_until_all_ran_out(room: TaskRoom) -> None:
@@ -189,7 +194,7 @@ def test_a_claim_of_another_owner_than_the_task_has_is_inconsistent(room: TaskRo
     assert room.act("recover", actor="bob").task.owner == "bob"
 
 
-# --- pending -----------------------------------------------------------------------------------------------------------
+# --- pending --------------------------------------------------------------------------------------------------------
 
 
 def leave_pending(room: TaskRoom, at: int) -> None:

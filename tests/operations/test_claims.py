@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_chat.operations import claims as operations
-from agent_chat.operations import tasks
+from agent_chat.operations import task_views
 from agent_chat.operations.leases import Actor
 from agent_chat.records.claim import Claim
 from agent_chat.records.lease import Lease
@@ -149,7 +149,7 @@ def test_again_changes_nothing_and_posts_nothing(room: TaskRoom, command: str) -
     assert room.state() == before
 
 
-# --- who gets it ------------------------------------------------------------------------------------------------------
+# --- who gets it ----------------------------------------------------------------------------------------------------
 
 
 def test_somebody_elses_task_is_told_with_the_time_left(room: TaskRoom) -> None:
@@ -226,7 +226,7 @@ def test_a_stranger_to_a_closed_channel_is_told_to_join(tmp_path: Path) -> None:
     assert room.claim(actor="bob").task.owner == "Bob"
 
 
-# --- at the same time -------------------------------------------------------------------------------------------------
+# --- at the same time -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("claimed", [False, True])
@@ -239,7 +239,7 @@ def test_a_reader_meanwhile_sees_the_task_before_or_after_and_no_damage(room: Ta
         act = (lambda step: room.act("release")) if claimed else (lambda step: room.claim())
         files = InterveningFileSystem(str(room.root), room.clock, n=n, act=act)
         channel = Channel(Workspace(str(room.root), clock=room.clock, files=files), "dev")
-        (view,), warnings = tasks.every(channel, room.clock.moment())
+        (view,), warnings = task_views.every(channel, room.clock.moment())
         assert warnings == (), n
         assert (view.task.owner, view.claim is not None) in ((None, False), ("bob", True)), n
         seen.add(view.task.owner)
@@ -256,7 +256,7 @@ def test_of_two_who_looked_at_once_one_wins(room: TaskRoom, late: int) -> None:
     """Both opened the channel and saw the task ready before either claimed."""
     channels = [room.reopened(), room.reopened()]
     for channel in channels:
-        assert tasks.show(channel, "T-1", room.clock.moment())[0].ready
+        assert task_views.show(channel, "T-1", room.clock.moment())[0].ready
     operations.claim(channels[1 - late], "T-1", Actor(name="carol"))
     refused("LEASE_CONFLICT", lambda: operations.claim(channels[late], "T-1", Actor(name="bob")), room)
     assert list(room.claims()) == ["T-1.carol.json"]
@@ -265,7 +265,7 @@ def test_of_two_who_looked_at_once_one_wins(room: TaskRoom, late: int) -> None:
 def test_a_late_write_does_not_bring_a_finished_task_back(room: TaskRoom) -> None:
     """Whoever read a task before it was finished acts on what it is under the lock."""
     channel = room.reopened()
-    assert tasks.show(channel, "T-1", room.clock.moment())[0].ready
+    assert task_views.show(channel, "T-1", room.clock.moment())[0].ready
     room.claim()
     room.act("done")
     refused("TASK_INVALID_TRANSITION", lambda: operations.claim(channel, "T-1", Actor(name="carol")), room)

@@ -106,6 +106,10 @@ DAMAGES: dict[str, Damage] = {
     "root.case": Damage(same_name, "dev"),
     "channel.meta": Damage(lambda room: plant(room.folder / "_meta.json", "{"), "dev/_meta.json"),
     "channel.name": Damage(lambda room: plant(room.folder / "_meta.json", '{"channel": "x"}'), "dev/_meta.json"),
+    "channel.workspace": Damage(
+        lambda room: plant(room.folder / "_meta.json", '{"channel": "dev", "workspace": "/no/such/tree"}'),
+        "/no/such/tree",
+    ),
     "channel.lock": Damage(lock_folder, "dev/.lock"),
     "channel.folders": Damage(cache_file, "dev/.cache"),
     "message.file": Damage(lambda room: (room.folder / "0003-bob-m.md").mkdir(), "dev/0003-bob-m.md"),

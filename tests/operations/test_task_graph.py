@@ -123,7 +123,7 @@ def test_five_are_named_and_the_others_counted(room: TaskRoom) -> None:
     assert error.message == "task T waits for D0 (open), D1 (open), D2 (open), D3 (open), D4 (open) and 2 more"
 
 
-# --- cycles -------------------------------------------------------------------------------------------------------
+# --- cycles ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 10])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import Any
 
@@ -245,8 +246,10 @@ def test_what_is_damaged_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["", "T.json", "tasks/", "/T.json", "tasks/a/T.json", "../T.json/x/y", "tasks/../x", "tasks/.lock"]
-    + ["tasks/..", "tasks/a\\\\b", "tasks/a\\u0000b", "tasks//T.json"],
+    [
+        *("", "T.json", "tasks/", "/T.json", "tasks/a/T.json", "../T.json/x/y", "tasks/../x", "tasks/.lock"),
+        *("tasks/..", "tasks/a\\\\b", "tasks/a\\u0000b", "tasks//T.json"),
+    ],
 )
 def test_a_path_that_is_none_of_a_record_is_refused(path: str) -> None:
     with pytest.raises(EntryError):
@@ -276,10 +279,8 @@ def test_an_entry_of_a_later_version_is_told_as_one(version: str) -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes_are_an_entry_or_refused(data: bytes) -> None:
     for candidate in (data, DATA_OF_ENTRY[: len(data)] + data, DATA_OF_ENTRY + data):
-        try:
-            parse(candidate)
-        except EntryError as error:
-            assert str(error)
+        with contextlib.suppress(EntryError):
+            assert parse(candidate).replace(torn=False, phase=PREPARED) == ENTRY
 
 
 # --- the decision ---------------------------------------------------------------------------------------------------

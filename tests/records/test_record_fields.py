@@ -102,8 +102,7 @@ def fault_of(kind: str, record: dict[str, object]) -> str | None:
     try:
         RECORDS[kind][0](json.dumps(record).encode())
     except RecordError as error:
-        assert str(error)
-        return error.fault
+        return error.fault if str(error) else "no reason"
     return None
 
 
@@ -134,8 +133,10 @@ def test_every_field_must_be_there_and_no_other(kind: str) -> None:
 @pytest.mark.parametrize("kind", RECORDS)
 @pytest.mark.parametrize(
     ("version", "fault"),
-    [(2, VERSION), (10**9, VERSION), (0, INVALID), (-1, INVALID), (True, INVALID), (1.0, INVALID), ("1", INVALID)]
-    + [([1], INVALID), ({}, INVALID), (None, UNKNOWN)],
+    [
+        *[(2, VERSION), (10**9, VERSION), (0, INVALID), (-1, INVALID), (True, INVALID), (1.0, INVALID)],
+        *[("1", INVALID), ([1], INVALID), ({}, INVALID), (None, UNKNOWN)],
+    ],
 )
 def test_a_version_that_is_not_ours_is_refused(kind: str, version: object, fault: str) -> None:
     assert fault_of(kind, {**RECORDS[kind][1], "schema_version": version}) == fault
@@ -172,8 +173,11 @@ def test_a_record_of_the_other_program_has_none_of_our_fields(kind: str, data: b
         b"{}{}",
         b"---\nseq: 1\n---\n",
         b"\xef\xbb\xbf{}",
-    ]
-    + [b'{"a": NaN}', b'{"a": 1, "a": 1}', b"[" * 10_000, b" " * (MAX_BYTES + 1)],
+        b'{"a": NaN}',
+        b'{"a": 1, "a": 1}',
+        b"[" * 10_000,
+        b" " * (MAX_BYTES + 1),
+    ],
     ids=lambda data: ascii(data[:12]) if isinstance(data, bytes) else None,
 )
 def test_what_is_no_json_object_is_no_record(parse: Any, data: bytes) -> None:

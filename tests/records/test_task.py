@@ -98,9 +98,9 @@ def test_a_record_of_the_other_program_is_read_and_rewritten_as_ours() -> None:
 
 @pytest.mark.parametrize("id", ["", "..", "a..b", ".a", "-a", "_a", "a b", "a/b", "ä", "x" * 65, "a\n", "../x", "a\0"])
 def test_what_is_no_task_id_is_refused_also_among_the_dependencies(id: str) -> None:
-    for fields in ({"id": id}, {"depends_on": ["T-2", id]}):
+    for data in (legacy_task(id), legacy_task(depends_on=["T-2", id])):
         with pytest.raises(RecordError) as caught:
-            parse(legacy_task(**{"id": "T-1", **fields}))
+            parse(data)
         assert caught.value.fault == INVALID
 
 

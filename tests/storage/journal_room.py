@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 from agent_chat.records import channel_meta, journal_entry, message
 from agent_chat.records.journal_entry import PHASES, Change, Entry
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_chat.storage.filesystem import FileSystem
-    from agent_chat.storage.workspace import Clock
 
-    FilesMaker = Callable[[str, Clock], FileSystem]
 
 TASK, CLAIM = "tasks/T-1.json", "claims/T-1.bob.json"
 TAKEN = (Change(path=TASK, before=b"open\n", after=b"taken\n"), Change(path=CLAIM, before=None, after=b"claim\n"))
@@ -70,9 +68,10 @@ class JournalRoom:
         meta = channel_meta.ChannelMeta(channel="dev", created=STAMP)
         (self.folder / "_meta.json").write_bytes(channel_meta.render(meta))
 
-    def channel(self, files: FilesMaker | None = None) -> Channel:
+    def channel(self, files: FileSystem | None = None) -> Channel:
         """The channel as a call would open it; nothing is synced, since nobody cuts the power."""
-        return Channel(make_workspace(self.root, files=files or RecordingFileSystem, clock=self.clock), "dev")
+        disk = files or RecordingFileSystem(str(self.root), self.clock)
+        return Channel(make_workspace(self.root, files=lambda root, clock: disk, clock=self.clock), "dev")
 
     def put(self, place: str, data: bytes | None) -> None:
         """Writes a file of the channel, or takes it away."""
@@ -107,7 +106,7 @@ class JournalRoom:
     def commit(
         self,
         *changes: Change,
-        files: FilesMaker | None = None,
+        files: FileSystem | None = None,
         channel: Channel | None = None,
         journal: Journal = OF_TASKS,
         **fields: Any,
@@ -142,13 +141,13 @@ class JournalRoom:
         return data
 
     def settle(
-        self, *, files: FilesMaker | None = None, journal: Journal = OF_TASKS, actor: str = "carol", **options: Any
+        self, *, files: FileSystem | None = None, journal: Journal = OF_TASKS, actor: str = "carol", **options: Any
     ) -> Settled:
         """Recovers what is pending."""
         with self.channel(files).mutation(journal, pending=True, actor=actor) as mutation:
             return recovery.settle(mutation, journal, actor=actor, **options)
 
-    def store(self, files: FilesMaker | None = None, journal: Journal = OF_TASKS) -> RecordStore:
+    def store(self, files: FileSystem | None = None, journal: Journal = OF_TASKS) -> RecordStore:
         """The records as a reader without a lock sees them."""
         return RecordStore(self.channel(files), journal)
 

@@ -220,12 +220,12 @@ def test_a_folder_that_may_not_be_listed_is_taken_to_fold(project: Path, monkeyp
 
 
 @linux
-def test_links_that_lead_to_each_other_are_an_error_of_the_disk(project: Path) -> None:
+def test_links_that_lead_to_each_other_cannot_be_locked(project: Path) -> None:
     os.symlink("two", project / "one")
     os.symlink("one", project / "two")
-    with pytest.raises(OSError, match="one") as caught:
+    with pytest.raises(ChatError, match="a loop of links") as caught:
         tree_in(project).locate("one/x")
-    assert caught.value.errno == errno.ELOOP
+    assert caught.value.code == "PATH_LOCK_INVALID_PATH"
 
 
 @linux

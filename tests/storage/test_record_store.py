@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+import time
+from typing import TYPE_CHECKING, Callable, Optional, TypeVar
 
 import pytest
 
@@ -13,14 +14,19 @@ from agent_chat.storage.journal import OF_LOCKS, OF_TASKS, Journal
 from agent_chat.storage.record_store import RecordStore
 from tests.storage.journal_room import CLAIM, TAKEN, TASK, JournalRoom, entry_of
 from tests.support.leases import foreign_audit, lease_marker, lock_marker, marker_bytes
-from tests.support.recording import InterveningFileSystem
+from tests.support.recording import InterveningFileSystem, RecordingFileSystem, Step
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    Seen = tuple[Optional[bytes], Optional[bytes], list[str], list[str]]
+    Look = Callable[[RecordStore], object]
+
 PENDING = "tasks/audit/.pending.md"
 FOREIGN = "claims/.lease-transaction.json"
-OLD, NEW = (b"open\n", None, [], ["T-1.json"]), (b"taken\n", b"claim\n", ["T-1.bob.json"], ["T-1.json"])
+OLD: Seen = (b"open\n", None, [], ["T-1.json"])
+NEW: Seen = (b"taken\n", b"claim\n", ["T-1.bob.json"], ["T-1.json"])
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -83,7 +89,10 @@ def test_a_new_file_is_not_seen_before_and_one_that_goes_is(room: JournalRoom) -
     assert (records.read(TASK), records.read("tasks/T-2.json")) == (None, b"new\n")
 
 
-@pytest.mark.parametrize(("phase", "visible", "states"), [(APPLIED, False, "an"), (PREPARED, True, "aa"), (PUBLISHED, False, "aa"), (APPLIED, True, "ab")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("phase", "visible", "states"),
+    [(APPLIED, False, "an"), (PREPARED, True, "aa"), (PUBLISHED, False, "aa"), (APPLIED, True, "ab")],
+)
 def test_where_a_person_must_decide_the_files_are_seen_as_they_are(
     room: JournalRoom, phase: str, visible: bool, states: str
 ) -> None:
@@ -106,7 +115,10 @@ def test_a_damaged_entry_holds_every_record(room: JournalRoom, place: str) -> No
     assert (records.is_held(TASK), records.pending()) == (True, [])
 
 
-@pytest.mark.parametrize(("phase", "visible", "state"), [(APPLIED, False, OLD), (APPLIED, True, NEW), (PUBLISHED, True, NEW), (PREPARED, False, OLD)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("phase", "visible", "state"),
+    [(APPLIED, False, OLD), (APPLIED, True, NEW), (PUBLISHED, True, NEW), (PREPARED, False, OLD)],
+)
 def test_a_marker_of_the_other_program_is_seen_as_it_will_be_decided(
     room: JournalRoom, phase: str, visible: bool, state: object
 ) -> None:
@@ -117,7 +129,7 @@ def test_a_marker_of_the_other_program_is_seen_as_it_will_be_decided(
         room.put("0001-bob-x.md", foreign_audit(1, "lease.claimed", "448056a8753e4f4bb27968939d08d85a"))
     records = room.store()
     assert seen(records) == state
-    assert "lease.claimed of T-1 by ? is pending" in records.warnings()[0]
+    assert "lease.claimed of T-1 by another program is pending" in records.warnings()[0]
 
 
 def test_a_marker_that_proves_nothing_leaves_the_files_as_they_are(room: JournalRoom) -> None:
@@ -145,7 +157,7 @@ def test_names_that_are_none_of_records_are_left_out(room: JournalRoom) -> None:
     assert room.store().names("claims") == []
 
 
-# --- what happens meanwhile --------------------------------------------------------------------------------------------
+# --- what happens meanwhile -----------------------------------------------------------------------------------------
 
 
 def watched(room: JournalRoom, act: Callable[[], object], look: Callable[[RecordStore], object]) -> set[object]:
@@ -153,7 +165,7 @@ def watched(room: JournalRoom, act: Callable[[], object], look: Callable[[Record
     found: set[object] = set()
     for n in range(1, 200):
         files = InterveningFileSystem(str(room.root), room.clock, n=n, act=lambda step: act())
-        found.add(look(room.store(lambda root, clock, files=files: files)))  # type: ignore[misc]
+        found.add(look(room.store(files)))
         if not files.intervened:
             return found
         while room.get(PENDING) is not None or room.get(TASK) != b"open\n":
@@ -170,26 +182,28 @@ def test_a_change_that_is_undone_later_is_never_seen(room: JournalRoom) -> None:
     assert looked == {b"open\n"}
 
 
-def test_a_change_that_is_begun_and_undone_while_one_file_is_read_is_not_seen(room: JournalRoom) -> None:
-    def begin_or_undo() -> None:
-        if room.get(PENDING) is None:
-            room.leave(APPLIED)
-        else:
-            room.settle()
+class BegunAndUndone(RecordingFileSystem):
+    """Before the n-th primitive of a reader a change is begun and applied, and undone before the next one."""
 
-    for n in range(1, 30):
+    def __init__(self, room: JournalRoom, n: int) -> None:
+        super().__init__(str(room.root), room.clock)
+        self._room, self._n = room, n
+
+    def around(self, step: Step, act: Callable[[], T], part: Callable[[float], None] | None) -> T:
+        if self.count == self._n:
+            self._room.leave(APPLIED)
+        elif self.count == self._n + 1:
+            self._room.settle()
+        return act()
+
+
+def test_a_change_that_is_begun_and_undone_while_one_file_is_read_is_not_seen(room: JournalRoom) -> None:
+    room.put("tasks/audit/x.md", b"")
+    for n in range(1, 12):
+        time.sleep(0.02)  # the clock of the file system is coarse
+        assert room.store(BegunAndUndone(room, n)).read(TASK) == b"open\n", n
         if room.get(PENDING) is not None:
             room.settle()
-        files = InterveningFileSystem(str(room.root), room.clock, n=n, act=lambda step: begin_or_undo())
-        again = files.around
-
-        def around(step, act, part, files=files, n=n, again=again):  # type: ignore[no-untyped-def]
-            if files.count == n + 1:
-                begin_or_undo()
-            return again(step, act, part)
-
-        files.around = around  # type: ignore[method-assign]
-        assert room.store(lambda root, clock, files=files: files).read(TASK) == b"open\n", n  # type: ignore[misc]
 
 
 def test_a_whole_change_meanwhile_is_seen_before_or_after(room: JournalRoom) -> None:
@@ -227,7 +241,7 @@ def test_under_the_lock_no_entry_is_looked_for(room: JournalRoom) -> None:
     assert [step.name for step in files.log if step.name == "status"] == []  # type: ignore[attr-defined]
 
 
-# --- what stands in the way ------------------------------------------------------------------------------------------
+# --- what stands in the way -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -252,7 +266,8 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path, folder: str, make: str
         (tmp_path / "elsewhere" / "x.json").write_bytes(b"{}")
         (room.folder / folder).symlink_to(tmp_path / "elsewhere")
     journal: Journal = OF_LOCKS if folder == "locks" else OF_TASKS
-    for look in (lambda records: records.names(folder), lambda records: records.read(f"{folder}/x.json")):
+    looks: list[Look] = [lambda records: records.names(folder), lambda records: records.read(f"{folder}/x.json")]
+    for look in looks:
         with pytest.raises(ChatError) as caught:
             look(room.store(journal=journal))
         assert caught.value.code == code

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_chat.errors import ChatError
-from agent_chat.records import journal_entry, json_codec
+from agent_chat.records import journal_entry, json_codec, message
 from agent_chat.records.journal_entry import APPLIED, PHASES, PREPARED, PUBLISHED, Change
 from agent_chat.storage import recovery
 from agent_chat.storage.journal import OF_LOCKS, OF_TASKS, Journal
 from agent_chat.storage.recovery import FINISHED, KEPT, NOTHING, UNDONE, Settled
-from tests.storage.journal_room import CLAIM, HISTORY, ID, MESSAGE, TAKEN, TASK, JournalRoom, announcement, message
+from tests.storage.journal_room import CLAIM, HISTORY, ID, MESSAGE, TAKEN, TASK, JournalRoom, announcement
 from tests.support.leases import foreign_audit, lease_marker, lock_marker, marker_bytes
 from tests.support.recording import BEFORE, Killed, KillingFileSystem, RecordingFileSystem
 
@@ -42,7 +42,7 @@ def refused(room: JournalRoom, code: str, **options: Any) -> ChatError:
     return caught.value
 
 
-# --- the table ---------------------------------------------------------------------------------------------------------
+# --- the table ------------------------------------------------------------------------------------------------------
 
 ROWS = [
     (phase, visible, "".join(states))
@@ -129,7 +129,7 @@ def test_a_finished_entry_never_replaces_another(room: JournalRoom) -> None:
 def test_everything_relied_on_is_synced_before_the_entry_goes(room: JournalRoom, phase: str, visible: bool) -> None:
     room.leave(phase, visible=visible)
     files = RecordingFileSystem(str(room.root), room.clock)
-    room.settle(files=lambda root, clock: files)
+    room.settle(files=files)
     steps = [(step.name, os.path.relpath(str(step.args[0]), room.folder)) for step in files.log if step.args]
     gone = steps.index(("replace" if visible else "remove", PENDING.replace("/", os.sep)))
     synced = {path.replace(os.sep, "/") for name, path in steps[:gone] if name == "sync_folder"}
@@ -148,7 +148,7 @@ def test_a_recovery_that_dies_is_carried_on_by_the_next(tmp_path: Path, phase: s
         room.leave(phase, visible=visible, states="aa" if visible else "ab")
         files = KillingFileSystem(str(path), room.clock, n=n, when=BEFORE)
         try:
-            outcome = room.settle(files=lambda root, clock, files=files: files).outcome
+            outcome = room.settle(files=files).outcome
         except Killed:
             outcome = room.settle(actor="dave").outcome
             filed = any(name == f"{HISTORY}.md" for name in room.names("tasks/audit"))
@@ -160,7 +160,7 @@ def test_a_recovery_that_dies_is_carried_on_by_the_next(tmp_path: Path, phase: s
     assert 10 < n < 99
 
 
-# --- damaged -----------------------------------------------------------------------------------------------------------
+# --- damaged --------------------------------------------------------------------------------------------------------
 
 DAMAGED = [
     b"",
@@ -242,7 +242,7 @@ def test_what_is_kept_is_announced_once_though_the_recovery_dies(tmp_path: Path)
         room.put(PENDING, b"garbage\n")
         files = KillingFileSystem(str(path), room.clock, n=n, when=BEFORE)
         try:
-            room.settle(files=lambda root, clock, files=files: files, keep=True)
+            room.settle(files=files, keep=True)
         except Killed:
             room.settle(keep=True)
         assert [each.status for each in room.messages()] == ["task.recovery.kept"], n
@@ -259,7 +259,7 @@ def test_what_is_kept_never_replaces_what_was_kept(room: JournalRoom) -> None:
     assert [room.get(f"tasks/audit/{name}") for name in room.names("tasks/audit")] == [b"garbage\n"] * 3
 
 
-# --- markers of agent-chat-plugin --------------------------------------------------------------------------------------
+# --- markers of agent-chat-plugin -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,10 @@ def test_what_the_operator_says_counts_only_where_nothing_proves_it(room: Journa
     refused(room, "LEASE_TRANSACTION_INVALID", resolution=resolution)
 
 
-@pytest.mark.parametrize(("phase", "visible", "decision"), [(PREPARED, False, UNDONE), (APPLIED, False, UNDONE), (APPLIED, True, FINISHED), (PUBLISHED, True, FINISHED)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("phase", "visible", "decision"),
+    [(PREPARED, False, UNDONE), (APPLIED, False, UNDONE), (APPLIED, True, FINISHED), (PUBLISHED, True, FINISHED)],
+)
 def test_a_marker_of_a_path_lock(room: JournalRoom, phase: str, visible: bool, decision: str) -> None:
     room.put(FOREIGN_LOCK, marker_bytes(lock_marker(phase=phase)))
     room.put(LOCK, b"lock\n")

@@ -1,9 +1,8 @@
-"""The transaction: its steps in order, what a failure or a death at any of them leaves, and history that is never lost."""
+"""The transaction: its steps in order, what a failure or a death at any of them leaves, and history that stays."""
 
 from __future__ import annotations
 
 import errno
-import itertools
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +29,11 @@ from tests.support.recording import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agent_chat.storage.filesystem import FileSystem
+
 PENDING = "tasks/audit/.pending.md"
 OLD = {"_meta.json", TASK}
+WAY_OUT = "agent-chat task recover-pending dev --as bob"
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def test_the_steps_in_their_order(room: JournalRoom) -> None:
     room.commit()  # so that the folders are there
     for place in (TASK, CLAIM):
         room.put(place, b"open\n" if place == TASK else None)
-    assert room.commit(channel=room.channel(lambda root, clock: files)) == 2
+    assert room.commit(files=files) == 2
     assert steps(room, files) == [
         "write_new tmp",
         f"link tmp {PENDING}",
@@ -98,14 +100,14 @@ def test_what_it_leaves(room: JournalRoom) -> None:
 def test_folders_are_made_durably_before_anything_is_put_in_them(tmp_path: Path) -> None:
     room = JournalRoom(tmp_path)
     files = RecordingFileSystem(str(tmp_path), room.clock)
-    room.commit(Change(path=TASK, before=None, after=b"open\n"), channel=room.channel(lambda root, clock: files))
+    room.commit(Change(path=TASK, before=None, after=b"open\n"), files=files)
     done = steps(room, files)
     entry = done.index(f"link tmp {PENDING}")
     for folder, above in (("tasks", "."), ("tasks/audit", "tasks"), ("claims", ".")):
         made = done.index(f"make_folder {folder}")
         assert made < done.index(f"sync_folder {above}", made) < entry
     again = RecordingFileSystem(str(tmp_path), room.clock)
-    room.commit(Change(path=TASK, before=b"open\n", after=b"x\n"), channel=room.channel(lambda root, clock: again))
+    room.commit(Change(path=TASK, before=b"open\n", after=b"x\n"), files=again)
     assert not [step for step in steps(room, again) if step.startswith("make_folder")]
     assert "sync_folder tasks" not in steps(room, again)[:3]
 
@@ -127,7 +129,7 @@ def test_a_file_may_be_taken_away(room: JournalRoom) -> None:
 
 def test_history_is_never_replaced_a_clash_takes_the_id(room: JournalRoom) -> None:
     states = [b"open\n", b"1\n", b"2\n", b"3\n"]
-    for before, after in itertools.pairwise(states) if hasattr(itertools, "pairwise") else zip(states, states[1:]):
+    for before, after in zip(states, states[1:]):
         room.commit(Change(path=TASK, before=before, after=after))
     found = {name: room.get(f"tasks/audit/{name}") or b"" for name in room.names("tasks/audit")}
     assert [journal_entry.parse(data).changes[0].after for data in found.values()].count(b"1\n") == 1
@@ -163,7 +165,7 @@ def test_the_name_of_the_message_is_that_of_its_number_and_never_replaces(room: 
     assert room.get("0007-bob-lease-claimed-t-1.md") == b"by another program\n"
 
 
-# --- pending ---------------------------------------------------------------------------------------------------------
+# --- pending --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("place", [PENDING, "claims/.lease-transaction.json"])
@@ -173,10 +175,7 @@ def test_nothing_begins_while_something_is_pending(room: JournalRoom, place: str
     with pytest.raises(ChatError) as caught:
         room.commit()
     error = caught.value
-    assert (error.code, error.next) == (
-        "LEASE_TRANSACTION_PENDING",
-        "agent-chat task recover-pending dev --as bob",
-    )
+    assert (error.code, error.next) == ("LEASE_TRANSACTION_PENDING", WAY_OUT)
     assert room.disk() == before
 
 
@@ -194,7 +193,7 @@ def test_what_is_pending_in_one_journal_does_not_stop_the_other(room: JournalRoo
     assert room.commit(lock, journal=OF_LOCKS) == 2
 
 
-# --- failures and deaths -------------------------------------------------------------------------------------------
+# --- failures and deaths --------------------------------------------------------------------------------------------
 
 
 def old_or_new(room: JournalRoom) -> str:
@@ -209,6 +208,15 @@ def old_or_new(room: JournalRoom) -> str:
     return "new"
 
 
+def failure(room: JournalRoom, files: FileSystem) -> Exception | None:
+    """How the change fails, None when it does not; an error of the system comes only before the lock is held."""
+    try:
+        room.commit(files=files)
+    except (ChatError, OSError) as error:
+        return error
+    return None
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_whatever_fails_once_the_change_is_made_or_undone_and_said_so(tmp_path: Path, code: int) -> None:
     codes = set()
@@ -218,19 +226,13 @@ def test_whatever_fails_once_the_change_is_made_or_undone_and_said_so(tmp_path: 
         room = JournalRoom(path)
         room.open()
         files = FailingFileSystem(str(path), room.clock, n=n, code=code)
-        try:
-            room.commit(channel=room.channel(lambda root, clock, files=files: files))
-        except ChatError as error:
-            assert old_or_new(room) == "old", (n, files.failed)
-            codes.add(error.code)
-        except OSError:  # before the lock was held
-            assert old_or_new(room) == "old"
-        else:
-            assert old_or_new(room) == "new", (n, files.failed)
-            if not files.failed:
-                break
+        error = failure(room, files)
+        assert old_or_new(room) == ("new" if error is None else "old"), (n, files.failed)
+        codes.add(error.code if isinstance(error, ChatError) else "")
+        if not files.failed:
+            break
     assert 30 < n < 100, n
-    assert codes == {"TASK_IO_ERROR", "LEASE_AUDIT_FAILED"}
+    assert codes == {"", "TASK_IO_ERROR", "LEASE_AUDIT_FAILED"}
 
 
 def test_when_it_cannot_be_undone_either_it_is_pending_and_a_recovery_settles_it(tmp_path: Path) -> None:
@@ -241,26 +243,20 @@ def test_when_it_cannot_be_undone_either_it_is_pending_and_a_recovery_settles_it
         room = JournalRoom(path)
         room.open()
         files = FailingFileSystem(str(path), room.clock, n=n, code=errno.EIO, for_good=True)
-        try:
-            room.commit(channel=room.channel(lambda root, clock, files=files: files))
-        except ChatError as error:
+        error = failure(room, files)
+        if isinstance(error, ChatError):
             codes.add(error.code)
-            pending = (room.folder / PENDING).exists()
-            if error.code == "TASK_IO_ERROR":
-                assert not pending
-            if pending:
-                assert error.next == "agent-chat task recover-pending dev --as bob"
-            visible = (room.folder / MESSAGE).exists()
-            if error.code == "LEASE_TRANSACTION_CLEANUP_FAILED":
-                assert visible
-            settled = room.settle()
-            assert (settled.outcome == recovery.FINISHED) == (visible and pending), (n, error)
-            assert old_or_new(room) == ("new" if visible else "old"), (n, error)
-        except OSError:
-            assert old_or_new(room) == "old"
-        else:
-            if not files.failed:
-                break
+        elif not files.failed:
+            break
+        pending, visible = (room.folder / PENDING).exists(), (room.folder / MESSAGE).exists()
+        settled = room.settle()
+        assert (settled.outcome == recovery.FINISHED) == (visible and pending), (n, error)
+        assert old_or_new(room) == ("new" if visible else "old"), (n, error)
+        if pending:
+            assert isinstance(error, ChatError)
+            assert (error.next, error.code == "TASK_IO_ERROR") == (WAY_OUT, False)
+        if isinstance(error, ChatError) and error.code == "LEASE_TRANSACTION_CLEANUP_FAILED":
+            assert visible
     assert codes == {"TASK_IO_ERROR", "LEASE_AUDIT_ROLLBACK_FAILED", "LEASE_TRANSACTION_CLEANUP_FAILED"}
 
 
@@ -274,7 +270,7 @@ def test_wherever_it_dies_a_recovery_makes_it_the_old_state_or_the_new(tmp_path:
         room.open()
         files = KillingFileSystem(str(path), room.clock, n=n, when=when)
         try:
-            room.commit(channel=room.channel(lambda root, clock, files=files: files))
+            room.commit(files=files)
         except Killed:
             visible = (room.folder / MESSAGE).exists()
             outcomes.append(room.settle().outcome)
@@ -300,7 +296,7 @@ def test_an_interruption_goes_on_after_it_was_settled(room: JournalRoom) -> None
         files = InterveningFileSystem(str(room.root), room.clock, n=n, act=interrupt)
         change = Change(path=TASK, before=before, after=b"%d\n" % n)
         try:
-            room.commit(change, channel=room.channel(lambda root, clock, files=files: files))
+            room.commit(change, files=files)
         except KeyboardInterrupt:
             assert not (room.folder / PENDING).exists(), n
             # Where it had been announced it is made.
@@ -316,7 +312,7 @@ def test_a_lock_that_was_deleted_meanwhile_stops_the_change_before_it_is_announc
         (room.folder / ".lock").unlink()
 
     files = InterveningFileSystem(str(room.root), room.clock, n=0, act=delete)
-    room.commit(TAKEN[0], channel=room.channel(lambda root, clock: files))
+    room.commit(TAKEN[0], files=files)
     total = files.count
     room.put(TASK, b"open\n")
     codes = []
@@ -327,7 +323,7 @@ def test_a_lock_that_was_deleted_meanwhile_stops_the_change_before_it_is_announc
         change = Change(path=TASK, before=room.get(TASK), after=b"%d\n" % n)
         seqs = [each.seq for each in room.messages()]
         try:
-            room.commit(change, channel=room.channel(lambda root, clock, files=files: files))
+            room.commit(change, files=files)
         except ChatError as error:
             codes.append(error.code)
             assert [each.seq for each in room.messages()] == seqs
@@ -338,7 +334,7 @@ def test_a_torn_phase_is_no_phase(room: JournalRoom) -> None:
     """The line `applied` reaches the disk in part and the writer dies."""
     files = FaultyFiles(str(room.root), room.clock, at=1, only=("append",))
     with pytest.raises(BaseException):  # noqa: B017 - the process dies
-        room.commit(files=lambda root, clock: files)
+        room.commit(files=files)
     with open(room.folder / PENDING, "ab") as stream:
         stream.write(b"appl")
     entry = journal_entry.parse(room.get(PENDING) or b"")

@@ -338,6 +338,7 @@ def test_a_link_hides_no_chat_root(top: Path) -> None:
 def test_a_work_tree_in_the_chat_root_has_nothing_to_lock(top: Path) -> None:
     tree = find(top / "chat/dev")
     assert [refusal(tree.locate, text)[0] for text in (".", "x", "..")] == [OUTSIDE] * 3
+    assert refusal(find, top, option=str(top / "chat/dev"), chat=top / "chat")[0] == INVALID
 
 
 # -- refusals and errors -----------------------------------------------------------------------------------------------

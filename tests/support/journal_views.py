@@ -39,7 +39,7 @@ class Deed(NamedTuple):
 
 
 class Records(NamedTuple):
-    """The records of a channel by what names them, and its journals by name; `filed` is in the order of file names."""
+    """The records of a channel by what names them, and its journals by name; `filed` has no order of time."""
 
     tasks: dict[str, Task]
     claims: dict[str, Claim]
@@ -82,7 +82,7 @@ def records_of(files: Mapping[str, bytes], broken: list[str]) -> Records:
                 found.locks[(lock.owner, *(each.normalized_path for each in lock.paths))] = lock
         except ValueError as error:
             broken.append(f"{path}: {error}")
-    return found._replace(filed=tuple(filed))
+    return found._replace(filed=tuple(sorted(filed)))
 
 
 def _pending(files: Mapping[str, bytes]) -> dict[str, Deed]:

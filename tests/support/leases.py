@@ -41,7 +41,7 @@ class BootClock(FakeClock):
 
 def legacy_task(id: str = "T-1", **fields: Any) -> bytes:
     """A task's file as agent-chat-plugin wrote it."""
-    record = {
+    record: dict[str, Any] = {
         "id": id,
         "channel": "dev",
         "title": "t",
@@ -124,4 +124,5 @@ def marker_bytes(marker: dict[str, Any]) -> bytes:
 def foreign_audit(seq: int, status: str, transaction: str) -> bytes:
     """An audit message as agent-chat-plugin wrote it: the id stands in the body."""
     body = json.dumps({"event": status, "task_id": "T-1", "transaction_id": transaction}, indent=2)
-    return f"---\nseq: {seq}\nfrom: bob\nto: all\nchannel: dev\nts: {STAMP}\nstatus: {status}\ntitle: {status} T-1\n---\n{body}\n".encode()
+    head = f"seq: {seq}\nfrom: bob\nto: all\nchannel: dev\nts: {STAMP}\nstatus: {status}\ntitle: {status} T-1\n"
+    return f"---\n{head}---\n{body}\n".encode()

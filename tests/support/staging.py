@@ -142,6 +142,7 @@ class Stage:
         watched = workspace.files
         assert isinstance(watched, RecordingFileSystem)
         watched.links = self.links
+        outer = _OWN.__dict__.copy()  # of a call during which this one is made
         _OWN.out = lambda text: watched.show(text, out.write)
         _OWN.err = err.write
         with contextlib.nullcontext() if sys.stdout is _OUT else screens():
@@ -150,6 +151,8 @@ class Stage:
                 status: int | None = main((*argv, "--json"), variables, workspace=workspace)
             except Killed:
                 status = None
+            finally:
+                _OWN.__dict__.update(outer)
         return Answer(status, out.getvalue(), err.getvalue(), watched, sum(clock.slept))
 
     def must(self, *argv: str, turned: float = 0.0) -> Answer:

@@ -1,0 +1,125 @@
+"""Tasks as they are shown: whether each is ready, what it waits for, who holds it; read without a lock."""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import DAMAGED, ChatError
+from agent_chat.operations import task_records
+from agent_chat.operations.task_records import Dependency, StoredTask
+from agent_chat.operations.tasks import checked_id
+from agent_chat.records import task as task_record
+from agent_chat.records.claim import Claim
+from agent_chat.records.lease import ACTIVE
+from agent_chat.records.task import CANCELLED, FINAL, OPEN, Task
+from agent_chat.records.value import Value
+from agent_chat.storage.journal import CLAIMS, OF_TASKS, TASKS
+from agent_chat.storage.record_store import RecordStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.records.lease import Moment
+    from agent_chat.storage.channel import Channel
+
+
+class TaskView(Value):
+    """A task as it is shown: whether it can be claimed, what it waits for, its claim, and a warning about that.
+
+    `pending` tells that an undecided change is about it: it counts as held.
+    """
+
+    task: Task
+    ready: bool
+    waiting_for: tuple[Dependency, ...]
+    claim: Claim | None = None
+    pending: bool = False
+    fault: str = ""
+
+
+def show(channel: Channel, task_id: str, now: Moment) -> tuple[TaskView, tuple[str, ...]]:
+    """Returns one task as it is shown, and warnings."""
+    records = RecordStore(channel, OF_TASKS)
+    checked_id(task_id)
+    stored = task_records.load_task(records, task_id)
+    view = _view(records, stored, now, None, None)
+    return view, records.warnings() + ((view.fault,) if view.fault else ())
+
+
+def every(channel: Channel, now: Moment) -> tuple[list[TaskView], tuple[str, ...]]:
+    """Returns all tasks as they are shown, in order of their ids, and warnings."""
+    records = RecordStore(channel, OF_TASKS)
+    stored, warnings = task_records.every_task(records)
+    known = {names.fold(each.task.id): each.task.status for each in stored}
+    for text in warnings:
+        known.setdefault(_id_in(text), "damaged")
+    claims: dict[str, list[str]] = {}
+    for name in records.names(CLAIMS):
+        end = name.find(".")
+        while 0 < end < len(name) - len(task_records.END):
+            claims.setdefault(names.fold(name[:end]), []).append(name)
+            end = name.find(".", end + 1)
+    views = [_view(records, each, now, known, claims.get(names.fold(each.task.id), [])) for each in stored]
+    faults = tuple(view.fault for view in views if view.fault)
+    return views, records.warnings() + tuple(warnings) + faults
+
+
+def _id_in(warning: str) -> str:
+    """Returns the folded id of the task that a warning about a damaged record is about."""
+    return names.fold(warning.partition(f"/{TASKS}/")[2].partition(f"{task_records.END} ")[0])
+
+
+def _view(
+    records: RecordStore, stored: StoredTask, now: Moment, known: dict[str, str] | None, listed: list[str] | None
+) -> TaskView:
+    """Returns a task as it is shown; where it and its claims do not fit, it may have changed since it was read."""
+    while True:
+        view, fits = _looked_at(records, stored, now, known, listed)
+        data = None if fits else records.read(stored.place)
+        if data is None or data == stored.data:
+            return view
+        try:
+            stored, listed = task_records.parse_task(records, stored.place, data), None
+        except ChatError as error:
+            if error.kind != DAMAGED:
+                raise
+            return view.replace(ready=False, fault=f"{error.code}: {error.message}")
+
+
+def _looked_at(
+    records: RecordStore, stored: StoredTask, now: Moment, known: dict[str, str] | None, listed: list[str] | None
+) -> tuple[TaskView, bool]:
+    """Returns a task as it is shown, and whether its claim, by a file of its own, is the one that it tells of."""
+    task = stored.task
+    waits = task_records.waiting_for(records, task, known)
+    pending = records.is_held(stored.place)
+    claim, fault, fits = None, "", True
+    try:
+        found = task_records.the_claim(records, task, listed)
+        claim = found.claim if found is not None else None
+        fits = found is None or found.data is not None
+    except ChatError as error:
+        if error.code not in task_records.DAMAGED_CLAIM:
+            raise
+        fault, fits = f"{error.code}: {error.message}", False
+    ready = not (waits or pending or fault) and task.status not in (*FINAL, task_record.BLOCKED)
+    if claim is None:
+        ready = ready and task.status == OPEN
+    else:
+        ready = ready and claim.lease.standing(now) != ACTIVE
+    return TaskView(task=task, ready=ready, waiting_for=tuple(waits), claim=claim, pending=pending, fault=fault), fits
+
+
+def can_end(view: TaskView) -> bool:
+    """Tells whether a wait for a task ends: it is done, cancelled, or ready to be claimed (or recovered)."""
+    return view.task.status in FINAL or view.ready
+
+
+def require_end(channel: Channel, view: TaskView) -> None:
+    """Refuses to wait for a task that cannot become ready as it is: what it waits for was cancelled or is missing."""
+    never = [each for each in view.waiting_for if each.status in (CANCELLED, "missing")]
+    if never and view.task.status == OPEN:
+        raise channel.refusal(
+            "TASK_DEPENDENCY_NOT_READY",
+            f"task {view.task.id} waits for {task_records.waits_text(never)}, which will not be done",
+            call=f"task show {channel.name} {view.task.id}",
+            waiting_for=[{"id": each.id, "status": each.status} for each in never],
+        )

@@ -1,0 +1,87 @@
+"""One file in all work trees of one repository: linked ones beside and inside each other, submodules, damaged links."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_chat.records.locked_path import FILE
+from tests.storage.test_work_tree import INVALID, OUTSIDE, find, key, refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def sisters(tmp_path: Path) -> Path:
+    """A folder with a repository, a second work tree beside it, a third inside it, a submodule, and a stranger."""
+    top = tmp_path.resolve()
+    (top / "chat/dev").mkdir(parents=True)
+
+    def git(*words: str, cwd: str = "main") -> None:
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "protocol.file.allow=always"]
+        subprocess.run(["git", *who, *words], cwd=top / cwd, check=True, capture_output=True)
+
+    for name in ("main", "stranger"):
+        (top / name / "src").mkdir(parents=True)
+        (top / name / "src" / "a.py").write_text("x")
+        git("init", "-q", cwd=name)
+        git("add", "-A", cwd=name)
+        git("commit", "-qm", "x", cwd=name)
+    git("worktree", "add", "-q", "../second")
+    git("worktree", "add", "-q", "./inner")
+    git("submodule", "add", "-q", "../stranger", "sub")
+    return top
+
+
+@pytest.mark.parametrize("recorded", [None, "main", "second", "main/inner"])
+def test_a_file_is_one_in_every_work_tree_of_its_repository(sisters: Path, recorded: str | None) -> None:
+    named = {"recorded": str(sisters / recorded)} if recorded is not None else {}
+    wanted = ("src/a.py", FILE)
+    for folder, text in (
+        ("main", "src/a.py"),
+        ("main/src", "a.py"),
+        ("second", "src/a.py"),
+        ("second/src", "a.py"),
+        ("main/inner/src", "a.py"),
+        ("main", "inner/src/a.py"),
+        ("second", "../main/src/a.py"),
+        ("second", str(sisters / "main/src/a.py")),
+        ("main", str(sisters / "second/src/a.py")),
+    ):
+        assert key(find(sisters / folder, **named), text) == wanted, (folder, text)
+
+
+def test_an_absolute_path_is_relative_to_its_own_work_tree_where_the_caller_is_in_none(sisters: Path) -> None:
+    tree = find(sisters)
+    assert tree.source == "folder"
+    assert key(tree, str(sisters / "main/src/a.py")) == ("src/a.py", FILE)
+    assert key(tree, "second/src/a.py") == ("src/a.py", FILE)
+    assert key(tree, "notes.md") == ("notes.md", FILE)
+
+
+def test_a_part_of_a_work_tree_is_the_same_part_in_its_sisters(sisters: Path) -> None:
+    named = {"option": str(sisters / "main/src")}
+    assert key(find(sisters / "second/src", **named), "a.py") == ("a.py", FILE)
+    assert key(find(sisters / "second", **named), "a.py") == ("a.py", FILE)
+    assert refusal(find(sisters / "second", **named).locate, str(sisters / "second/README"))[0] == OUTSIDE
+
+
+def test_a_submodule_and_another_repository_are_no_sisters(sisters: Path) -> None:
+    tree = find(sisters / "main")
+    assert key(tree, "sub/src/a.py") == ("sub/src/a.py", FILE)
+    assert refusal(tree.locate, "../stranger/src/a.py")[0] == OUTSIDE
+
+
+@pytest.mark.parametrize("text", ["", "no gitdir", "gitdir: ", "gitdir: /no/such/place", "gitdir: ../main/src"])
+def test_a_damaged_link_to_a_repository_makes_no_sister(sisters: Path, text: str) -> None:
+    (sisters / "second/.git").write_text(text)
+    assert refusal(find(sisters / "second").locate, str(sisters / "main/src/a.py"))[0] == OUTSIDE
+    assert key(find(sisters / "second"), "src/a.py") == ("src/a.py", FILE)
+
+
+def test_a_loop_of_links_is_refused(sisters: Path) -> None:
+    (sisters / "main/loop").symlink_to("loop")
+    assert refusal(find(sisters / "main").locate, "loop/x")[0] == INVALID
