@@ -149,7 +149,7 @@ def _check_meta(channel: Channel) -> Iterator[Finding]:
         yield Finding(
             id="channel.workspace",
             path=path,
-            message=f"the work tree {names.quoted(meta.workspace)} is not there, so that locking a path needs --workspace",
+            message=f"the work tree {names.quoted(meta.workspace)} is not there; locking a path needs --workspace",
             remedy="restore it, or correct the field workspace",
         )
 

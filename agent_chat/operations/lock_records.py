@@ -8,6 +8,7 @@ from agent_chat.records import locked_path, path_lock, record_fields
 from agent_chat.records.lease import EXPIRED
 from agent_chat.records.path_lock import PathLock
 from agent_chat.records.value import Value
+from agent_chat.storage.damaged_locks import paths_of
 from agent_chat.storage.journal import LOCKS
 from agent_chat.storage.lock_index import LockIndex
 
@@ -86,14 +87,9 @@ def read_lock(records: RecordStore, place: str) -> StoredLock | None:
         if error.kind != DAMAGED:
             raise
         fault = f"{error.code}: {error.message}"
-        return StoredLock(
-            place=place,
-            data=data or b"",
-            lock=None,
-            paths=path_lock.paths_in(data or b""),
-            fault=fault,
-            pending=pending,
-        )
+        there = data or b""
+        paths = paths_of(records, place, there)
+        return StoredLock(place=place, data=there, lock=None, paths=paths, fault=fault, pending=pending)
 
 
 def every_lock(records: RecordStore) -> list[StoredLock]:

@@ -120,8 +120,14 @@ def every_task(records: RecordStore) -> tuple[list[StoredTask], list[str]]:
     """Returns all tasks in order of their ids, and a warning for each damaged one."""
     found: list[StoredTask] = []
     warnings: list[str] = []
+    seen: dict[str, str] = {}
     for name in records.names(TASKS):
         place = f"{TASKS}/{name}"
+        other = seen.setdefault(names.fold(name), name)
+        if other != name:
+            warnings.append(
+                f"{records.channel.name}/{place} has the id of {other} but for case; doctor tells what to do"
+            )
         try:
             data = records.read(place)
             if data is not None:

@@ -249,8 +249,9 @@ class FileSystem:
                     _sync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError:
+        except OSError as error:
             os.unlink(native)
+            error.filename = path  # a full disk names no file by itself
             raise
 
     def append(self, path: str, data: bytes) -> None:
@@ -263,6 +264,9 @@ class FileSystem:
             while view:
                 view = view[os.write(descriptor, view) :]
             _sync(descriptor)
+        except OSError as error:
+            error.filename = path
+            raise
         finally:
             os.close(descriptor)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from binascii import crc32
 
 from agent_chat.errors import DAMAGED, ChatError
-from agent_chat.records import path_lock
 from agent_chat.records.locked_path import LockedPath
 from agent_chat.storage import publication
+from agent_chat.storage.damaged_locks import paths_of
 from agent_chat.storage.journal import LOCKS
 
 TYPE_CHECKING = False
@@ -64,8 +64,10 @@ class LockIndex:
         except ChatError as error:
             if error.kind != DAMAGED:
                 raise
-            data = None
-        paths = path_lock.paths_in(data) if data is not None else ()
+            data = b""
+        if data is None:
+            return ""
+        paths = paths_of(self._records, place, data)
         line = _line(mark or "\t", paths)
         if paths and mark and mark == self._mark(place):
             self._fresh[place.rpartition("/")[2]] = line

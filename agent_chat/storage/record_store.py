@@ -40,7 +40,7 @@ class RecordStore:
     def read(self, place: str) -> bytes | None:
         """Returns the bytes of a record by its place below the channel, None where there is none.
 
-        What is no ordinary file is damage of this record alone, and has the code of that.
+        What is no ordinary file, or may not be read, is damage of this record alone, and has the code of that.
         """
         try:
             while True:
@@ -48,14 +48,13 @@ class RecordStore:
                 data = recovery.read(self.channel, place)
                 if self._locked or not self._has_changed():
                     return self._decided().get(place, data)
-        except NotOrdinaryError as error:
+        except (NotOrdinaryError, PermissionError) as error:
             if error.filename != self.channel.layout.record(place):
                 raise journal_error(self.channel, self.journal, error) from error
             call = f"doctor {self.channel.name}"
             code = DAMAGED[place.partition("/")[0]]
-            raise self.channel.refusal(
-                code, f"{self.channel.name}/{place} is no ordinary file", call=call, path=place
-            ) from error
+            how = "is no ordinary file" if isinstance(error, NotOrdinaryError) else "may not be read"
+            raise self.channel.refusal(code, f"{self.channel.name}/{place} {how}", call=call, path=place) from error
         except OSError as error:
             raise journal_error(self.channel, self.journal, error) from error
 

@@ -54,7 +54,7 @@ def test_the_record_of_a_channel_keeps_to_its_schema(tmp_path: Path) -> None:
     for call in (
         ("init", "dev"),
         ("init", "fresh", "--members", "a,b", "--humans", "c", "--topic", "t", "--owner", "a"),
-        ("init", "lib", "--workspace", str(tmp_path)),
+        ("init", "lib", "--workspace", str(tmp_path.parent)),
     ):
         assert run(call, tmp_path).status == 0
     assert run(("join", "fresh", "--as", "dora", "--role", "subordinate"), tmp_path).status == 0

@@ -108,7 +108,7 @@ DAMAGES: dict[str, Damage] = {
     "channel.name": Damage(lambda room: plant(room.folder / "_meta.json", '{"channel": "x"}'), "dev/_meta.json"),
     "channel.workspace": Damage(
         lambda room: plant(room.folder / "_meta.json", '{"channel": "dev", "workspace": "/no/such/tree"}'),
-        "/no/such/tree",
+        "dev/_meta.json",
     ),
     "channel.lock": Damage(lock_folder, "dev/.lock"),
     "channel.folders": Damage(cache_file, "dev/.cache"),

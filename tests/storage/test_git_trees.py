@@ -38,7 +38,7 @@ def sisters(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("recorded", [None, "main", "second", "main/inner"])
 def test_a_file_is_one_in_every_work_tree_of_its_repository(sisters: Path, recorded: str | None) -> None:
-    named = {"recorded": str(sisters / recorded)} if recorded is not None else {}
+    at = str(sisters / recorded) if recorded is not None else None
     wanted = ("src/a.py", FILE)
     for folder, text in (
         ("main", "src/a.py"),
@@ -51,7 +51,7 @@ def test_a_file_is_one_in_every_work_tree_of_its_repository(sisters: Path, recor
         ("second", str(sisters / "main/src/a.py")),
         ("main", str(sisters / "second/src/a.py")),
     ):
-        assert key(find(sisters / folder, **named), text) == wanted, (folder, text)
+        assert key(find(sisters / folder, recorded=at), text) == wanted, (folder, text)
 
 
 def test_an_absolute_path_is_relative_to_its_own_work_tree_where_the_caller_is_in_none(sisters: Path) -> None:
@@ -63,10 +63,10 @@ def test_an_absolute_path_is_relative_to_its_own_work_tree_where_the_caller_is_i
 
 
 def test_a_part_of_a_work_tree_is_the_same_part_in_its_sisters(sisters: Path) -> None:
-    named = {"option": str(sisters / "main/src")}
-    assert key(find(sisters / "second/src", **named), "a.py") == ("a.py", FILE)
-    assert key(find(sisters / "second", **named), "a.py") == ("a.py", FILE)
-    assert refusal(find(sisters / "second", **named).locate, str(sisters / "second/README"))[0] == OUTSIDE
+    part = str(sisters / "main/src")
+    assert key(find(sisters / "second/src", option=part), "a.py") == ("a.py", FILE)
+    assert key(find(sisters / "second", option=part), "a.py") == ("a.py", FILE)
+    assert refusal(find(sisters / "second", option=part).locate, str(sisters / "second/README"))[0] == OUTSIDE
 
 
 def test_a_submodule_and_another_repository_are_no_sisters(sisters: Path) -> None:
