@@ -298,6 +298,7 @@ def recover(
             previous_owner=held.owner,
             previous_expires_at=held.lease.expires,
             recovery_reason=reason,
+            reason=None,
             fence=call.ticket.seq,
             session=call.actor.session,
         )

@@ -93,10 +93,10 @@ class Locks:
         require_rights(lock.hold, who, lease.now, "PATH_LOCK")
         return Step(lock.id, lock._replace(hold=lease.renewed(lock.hold)), "path.lock.renewed")
 
-    def unlock(self, text: str, who: Who, now: Now) -> Step:
+    def unlock(self, text: str, who: Who, lease: Lease) -> Step:
         """Gives a whole lock back."""
         lock = self.target(text, who)
-        require_rights(lock.hold, who, now, "PATH_LOCK")
+        require_rights(lock.hold, who, lease.now, "PATH_LOCK")
         return Step(lock.id, None, "path.lock.unlocked")
 
     def recover(self, text: str, who: Who, lease: Lease, why: str) -> Step:

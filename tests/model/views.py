@@ -50,9 +50,13 @@ def _hold(record: Claim | PathLock, since: float, previous_expires: float | None
     )
 
 
-def task_of(task: task_record.Task, claim: Claim | None) -> Task:
+def hold_of(claim: Claim | None) -> Hold | None:
+    """Who holds a task by a claim."""
+    return _hold(claim, claim.claimed_at, claim.previous_lease_expires_at) if claim is not None else None
+
+
+def task_of(task: task_record.Task, hold: Hold | None) -> Task:
     """A task with the claim on it; what the task itself tells of its lease is what the claim tells."""
-    hold = _hold(claim, claim.claimed_at, claim.previous_lease_expires_at) if claim is not None else None
     assert task.lease_expires_at == (hold.tells if hold is not None else None)
     return Task(
         id=task.id,
@@ -84,6 +88,6 @@ def raw_records(channel: Path, journal: Journal) -> dict[str, Any]:
         assert path.name == claim_record.file_name(claim.task_id, claim.owner)
         assert claims.setdefault(key_of(claim.task_id), claim) is claim
     tasks = [task_record.parse(path.read_bytes()) for path in (channel / "tasks").glob("*.json")]
-    found = {key_of(task.id): task_of(task, claims.pop(key_of(task.id), None)) for task in tasks}
+    found = {key_of(task.id): task_of(task, hold_of(claims.pop(key_of(task.id), None))) for task in tasks}
     assert not claims
     return found

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from tests.support.processes import Cli, Done, Worker
 from tests.support.roots import Root, make_root
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 CLAIMANTS = 8
 CHECKOUT = str(Path(__file__).parents[2])
@@ -177,15 +178,21 @@ def interpreter_for_all() -> str | None:
     return None
 
 
-def test_two_users_of_a_shared_root_both_claim_and_lock(tmp_path: Path) -> None:
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that every user can reach; those that pytest makes are private."""
+    with tempfile.TemporaryDirectory(prefix="agent-chat-users-") as name:
+        os.chmod(name, 0o755)
+        folder = Path(name, "shared")
+        folder.mkdir()
+        yield folder
+
+
+def test_two_users_of_a_shared_root_both_claim_and_lock(shared: Path) -> None:
     """The root belongs to a group that both are in, and is open to it."""
     python = interpreter_for_all()
     if python is None:
         pytest.skip("acting as two users takes root, setpriv, and an interpreter and checkout that all can read")
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(0o755)
     os.chown(shared, 1001, 2001)
     shared.chmod(0o2770)
 
@@ -201,7 +208,7 @@ def test_two_users_of_a_shared_root_both_claim_and_lock(tmp_path: Path) -> None:
     assert run(1001, "task", "claim", "dev", "T-2", "--as", "alice").status == 0
     assert run(1001, "task", "claim", "dev", "T-1", "--as", "alice").status == 2
     for user, agent, path in ((1001, "alice", "a.py"), (1002, "bob", "b.py"), (1001, "alice", "c.py")):
-        locked = run(user, "lock", "dev", path, "--as", agent, "--workspace", str(tmp_path))
+        locked = run(user, "lock", "dev", path, "--as", agent, "--workspace", str(shared.parent))
         assert locked.status == 0, locked
     assert run(1002, "task", "done", "dev", "T-1", "--as", "bob").status == 0
     assert run(1001, "doctor", "dev").status == 0
