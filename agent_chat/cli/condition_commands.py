@@ -46,7 +46,7 @@ def _for_task(channel: Channel, agent: str, task_id: str, timeout: float, interv
 def _for_path(request: Request, channel: Channel, agent: str, path: str, timeout: float, interval: float) -> Reply:
     from agent_chat.cli.locating import Locator
     from agent_chat.operations.conditions import wait_for_path
-    from agent_chat.operations.path_locks import conflict_fields, conflict_text
+    from agent_chat.operations.lock_views import conflict_fields, conflict_text
 
     located = Locator(request, channel)(path)
     outcome = wait_for_path(channel, agent, located, timeout=timeout, interval=interval)

@@ -6,6 +6,7 @@ from agent_chat.cli.acting import expanded, variable
 from agent_chat.errors import ChatError
 from agent_chat.storage import filesystem, work_tree
 from agent_chat.storage.journal import OF_LOCKS, journal_error
+from agent_chat.storage.workspace import shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ class Locator:
             return self._tree.locate(text)
         except OSError as error:
             raise journal_error(self._channel, OF_LOCKS, error) from error
+
+    @property
+    def words(self) -> str:
+        """The words by which another command finds the same work tree; none where it needs none."""
+        named = expanded(self._request.optional_text("workspace"))
+        return f" --workspace {shell_word(named)}" if named else ""
 
     def _find(self) -> work_tree.WorkTree:
         return work_tree.find(

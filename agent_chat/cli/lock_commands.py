@@ -8,7 +8,7 @@ from agent_chat.cli.command import Reply
 from agent_chat.cli.locating import Locator
 from agent_chat.cli.output import safe_line
 from agent_chat.cli.task_commands import fence_text
-from agent_chat.operations import path_locks, recovery
+from agent_chat.operations import lock_views, path_locks, recovery
 from agent_chat.operations.leases import time_left
 from agent_chat.records import locked_path, path_lock
 from agent_chat.storage.journal import OF_LOCKS
@@ -35,7 +35,7 @@ def _located(request: Request, channel: Channel) -> list[Located]:
 
 def _reply(channel: Channel, locked: Locked, verb: str) -> Reply:
     lock = locked.lock
-    paths = safe_line(path_locks.paths_text(lock.paths))
+    paths = safe_line(lock_views.paths_text(lock.paths))
     left = ""
     if verb != "unlocked":
         left = f": {time_left(lock.lease, channel.workspace.clock.moment())}{fence_text(lock.fence)}"
@@ -51,10 +51,12 @@ def _reply(channel: Channel, locked: Locked, verb: str) -> Reply:
 def lock(request: Request) -> Reply:
     """Locks paths."""
     channel = lock_channel(request)
+    locate = Locator(request, channel)
     locked = path_locks.lock(
         channel,
         actor_of(request),
-        _located(request, channel),
+        [locate(text) for text in request.texts("paths")],
+        tree_words=locate.words,
         lease_seconds=request.optional_text("lease_seconds"),
         why=request.optional_text("reason"),
     )
@@ -96,10 +98,10 @@ def check(request: Request) -> Reply:
     """Tells whether a lock stands in the way of some paths; status 1 when one does."""
     channel = lock_channel(request)
     now = channel.workspace.clock.moment()
-    checked = path_locks.check(channel, _located(request, channel), optional_agent(request))
+    checked = lock_views.check(channel, _located(request, channel), optional_agent(request))
     return Reply(
-        data={**channel.where(), "conflicts": [path_locks.conflict_fields(each, now) for each in checked.conflicts]},
-        text=lambda: "\n".join(safe_line(path_locks.conflict_text(each, now)) for each in checked.conflicts) or "free",
+        data={**channel.where(), "conflicts": [lock_views.conflict_fields(each, now) for each in checked.conflicts]},
+        text=lambda: "\n".join(safe_line(lock_views.conflict_text(each, now)) for each in checked.conflicts) or "free",
         status=1 if checked.conflicts else 0,
         warnings=checked.warnings,
     )
@@ -109,11 +111,11 @@ def list_all(request: Request) -> Reply:
     """Lists all locks."""
     channel = lock_channel(request)
     now = channel.workspace.clock.moment()
-    checked = path_locks.every(channel)
+    checked = lock_views.every(channel)
     return Reply(
-        data={**channel.where(), "locks": [path_locks.conflict_fields(each, now) for each in checked.conflicts]},
+        data={**channel.where(), "locks": [lock_views.conflict_fields(each, now) for each in checked.conflicts]},
         text=lambda: (
-            "\n".join(safe_line(path_locks.conflict_text(each, now)) for each in checked.conflicts) or "no locks"
+            "\n".join(safe_line(lock_views.conflict_text(each, now)) for each in checked.conflicts) or "no locks"
         ),
         warnings=checked.warnings,
     )

@@ -7,7 +7,7 @@ lease runs out without a trace, and not every file system moves a folder's time.
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.operations import path_locks, task_views, waiting
+from agent_chat.operations import lock_views, task_views, waiting
 from agent_chat.records.value import Value
 from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
 from agent_chat.storage.record_store import RecordStore
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from agent_chat.operations.path_locks import Checked
+    from agent_chat.operations.lock_views import Checked
     from agent_chat.operations.task_views import TaskView
     from agent_chat.records.locked_path import Located
     from agent_chat.storage.channel import Channel
@@ -70,8 +70,8 @@ def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: fl
     """
 
     def look() -> Checked:
-        seen = path_locks.check(channel, [located], agent)
-        path_locks.require_end(channel, agent, seen)
+        seen = lock_views.check(channel, [located], agent)
+        lock_views.require_end(channel, agent, seen)
         return seen
 
     checked, timed_out, warnings = _wait(

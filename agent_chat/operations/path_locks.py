@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.operations import leases, lock_records
+from agent_chat.operations import leases, lock_records, lock_views
 from agent_chat.operations.audited import Ticket, carry_out, ticket
-from agent_chat.operations.leases import PATH_LOCK, Actor, Holding, time_left
+from agent_chat.operations.leases import PATH_LOCK, Actor
 from agent_chat.operations.lock_records import StoredLock, Wanted, place_of
+from agent_chat.operations.lock_views import holding_of
 from agent_chat.operations.participants import first_spelling, known_as
 from agent_chat.records import locked_path, path_lock
 from agent_chat.records.journal_entry import Change
@@ -18,13 +19,13 @@ from agent_chat.records.value import Value
 from agent_chat.storage.journal import OF_LOCKS
 from agent_chat.storage.lock_index import LockIndex
 from agent_chat.storage.record_store import RecordStore
+from agent_chat.storage.workspace import shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent_chat.records.lease import Moment
-    from agent_chat.records.locked_path import Located, LockedPath
+    from agent_chat.records.locked_path import Located
     from agent_chat.storage.channel import Channel, Mutation
 
     Locate = Callable[[str], Located]
@@ -39,13 +40,6 @@ class Locked(Value):
     seq: int
     renewed: bool = False
     warning: str = ""
-
-
-class Checked(Value):
-    """The locks in the way of some paths, and warnings."""
-
-    conflicts: tuple[StoredLock, ...]
-    warnings: tuple[str, ...]
 
 
 class _Call:
@@ -70,7 +64,7 @@ class _Call:
 
     def require_rights(self, lock: PathLock) -> None:
         """Refuses whoever does not hold the lock, or holds it no longer."""
-        holding = _holding(lock)
+        holding = holding_of(lock)
         leases.require_holder(self.channel, PATH_LOCK, holding, self.actor, call=self.look)
         leases.require_running(self.channel, PATH_LOCK, holding, self.ticket.now, call=self.recovery(lock.lock_id))
 
@@ -129,26 +123,21 @@ class _Call:
             raise ChatError("PATH_LOCK_INVALID_PATH", f"{names.quoted(text)} is in several locks; name {ids}")
         for stored in own or found:
             return _sound(stored)
-        raise self.channel.refusal(
+        raise self._not_found(text, located, index)
+
+    def _not_found(self, text: str, located: Located, index: LockIndex) -> ChatError:
+        """Returns the refusal of what is no lock's id or path; a path may have been meant from the top of the tree."""
+        ids = {path.normalized_path: place.rpartition("/")[2] for place, paths in index.paths() for path in paths}
+        here = located.path.normalized_path
+        meant = ids.get(text.rstrip("/")) if text.rstrip("/") != here else None
+        from_top = f"; from the top of the work tree it is lock {meant[: -len(path_lock.END)]}" if meant else ""
+        return self.channel.refusal(
             "PATH_LOCK_NOT_FOUND",
-            f"no lock has the id or the exact path {names.quoted(text)} in {self.channel.name} "
-            f"({self.channel.workspace.describe()})",
+            f"no lock has the id {names.quoted(text)}, or is on exactly {names.quoted(here)}{from_top} "
+            f"({self.channel.name} in {self.channel.workspace.describe()})",
             call=self.look,
-            near=(text, tuple(path.normalized_path for _, paths in index.paths() for path in paths)),
+            near=None if meant else (text, tuple(ids)),
         )
-
-
-def _holding(lock: PathLock) -> Holding:
-    """Returns a lock in the words that all leases share."""
-    return Holding(
-        id=lock.lock_id,
-        owner=lock.owner,
-        lease=lock.lease,
-        since=lock.locked_at,
-        fence=lock.fence,
-        session=lock.session,
-        previous_owner=lock.previous_owner,
-    )
 
 
 def _sound(stored: StoredLock) -> tuple[StoredLock, PathLock]:
@@ -168,18 +157,22 @@ def lock(
     *,
     lease_seconds: str | None = None,
     why: str | None = None,
+    tree_words: str = "",
 ) -> Locked:
     """Locks all paths for the actor, or none; fails with PATH_LOCK_CONFLICT or PATH_LOCK_RECOVERY_REQUIRED.
 
-    Where one of the actor's own running locks covers them all, that lock's lease runs anew.
+    Where one of the actor's own running locks covers them all, that lock's lease runs anew. `tree_words` are the words
+    by which a command finds the same work tree.
     """
+    if not located:
+        raise ChatError("PATH_LOCK_INVALID_PATH", "no path was named")
     who = _checked(channel, actor)
     seconds = leases.duration(PATH_LOCK, lease_seconds, DEFAULT_SECONDS)
     reason = leases.reason(PATH_LOCK, why) if why is not None else None
     with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
         call = _Call(channel, mutation, who)
         index = LockIndex(call.records)
-        own = _obstacles(call, Wanted(located), index)
+        own = _obstacles(call, Wanted(located), index, tree_words)
         covering = _covering(call, own, located)
         lease = granted(call.ticket.now, seconds)
         if covering is not None:
@@ -210,7 +203,7 @@ def _new_lock(call: _Call, located: Sequence[Located]) -> PathLock:
     )
 
 
-def _obstacles(call: _Call, wanted: Wanted, index: LockIndex) -> list[StoredLock]:
+def _obstacles(call: _Call, wanted: Wanted, index: LockIndex, tree_words: str) -> list[StoredLock]:
     """Returns the actor's own locks on the wanted paths; refuses when there are others, or some that have run out."""
     now = call.ticket.now
     found = list(lock_records.in_the_way(call.records, wanted, index))
@@ -219,23 +212,22 @@ def _obstacles(call: _Call, wanted: Wanted, index: LockIndex) -> list[StoredLock
     if running:
         raise call.channel.refusal(
             "PATH_LOCK_CONFLICT",
-            "; ".join(conflict_text(stored, now) for stored in running),
-            call=f"wait {call.channel.name} --path {_quoted(wanted, running)} --as {call.actor.name}",
-            conflicts=[conflict_fields(stored, now) for stored in running],
+            "; ".join(lock_views.conflict_text(stored, now) for stored in running),
+            call=f"wait {call.channel.name} --path {_path_word(wanted, running)} --as {call.actor.name}{tree_words}",
+            conflicts=[lock_views.conflict_fields(stored, now) for stored in running],
         )
     for stored in found:
         if stored.lock is not None and (stored in others or stored.lock.lease.standing(now) == EXPIRED):
-            holding = _holding(stored.lock)
+            holding = holding_of(stored.lock)
             raise leases.lapsed(call.channel, PATH_LOCK, holding, now, call=call.recovery(stored.id))
     return found
 
 
-def _quoted(wanted: Wanted, obstacles: Sequence[StoredLock]) -> str:
-    """Returns the first wanted path that an obstacle is on, as a word that a shell passes on unchanged."""
+def _path_word(wanted: Wanted, obstacles: Sequence[StoredLock]) -> str:
+    """Returns the first wanted path that an obstacle is on, as a word of a command line."""
     paths = [path for stored in obstacles for path in stored.paths]
     text = next(each for each in wanted.located if Wanted([each]).meets(paths)).path.display_path
-    plain = all(sign.isalnum() or sign in "/._-+:@%" for sign in text)
-    return text if plain else "'" + text.replace("'", "'\\''") + "'"
+    return shell_word(text)
 
 
 def _covering(call: _Call, own: Sequence[StoredLock], located: Sequence[Located]) -> tuple[StoredLock, PathLock] | None:
@@ -284,7 +276,7 @@ def recover(
     with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
         call = _Call(channel, mutation, who)
         stored, held = call.target(target, locate)
-        holding = _holding(held)
+        holding = holding_of(held)
         now = call.ticket.now
         leases.require_recoverable(channel, PATH_LOCK, "PATH_LOCK_NOT_STALE", holding, now, call=call.look)
         _refuse_overlap(call, held)
@@ -317,72 +309,7 @@ def _refuse_overlap(call: _Call, held: PathLock) -> None:
         if other.lease.standing(now) == ACTIVE:
             raise call.channel.refusal(
                 "PATH_LOCK_CONFLICT",
-                conflict_text(stored, now),
+                lock_views.conflict_text(stored, now),
                 call=call.look,
-                conflicts=[conflict_fields(stored, now)],
+                conflicts=[lock_views.conflict_fields(stored, now)],
             )
-
-
-def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Checked:
-    """Returns the locks in the way of some paths; those of `agent` do not count while they run."""
-    records = RecordStore(channel, OF_LOCKS)
-    name = known_as(channel, channel.meta, leases.actor_name(PATH_LOCK, agent)) if agent is not None else None
-    index = LockIndex(records)
-    found = lock_records.in_the_way(records, Wanted(located), index)
-    now = channel.workspace.clock.moment()
-    conflicts = tuple(
-        each for each in found if name is None or not names.same(each.owner, name) or each.has_run_out(now)
-    )
-    faults = tuple(fault for fault in (index.warning, *(each.fault for each in conflicts)) if fault)
-    return Checked(conflicts=conflicts, warnings=records.warnings() + faults)
-
-
-def require_end(channel: Channel, agent: str, checked: Checked) -> None:
-    """Refuses to wait for what ends by no doing of others: locks that ran out or are suspect, and damaged ones."""
-    now = channel.workspace.clock.moment()
-    others = [each for each in checked.conflicts if not names.same(each.owner, agent)]
-    if any(each.pending or (each.lock is not None and each.lock.lease.standing(now) == ACTIVE) for each in others):
-        return
-    for stored in others:
-        if stored.lock is None:
-            raise channel.refusal("PATH_LOCK_INVALID_RECORD", stored.fault, call=f"doctor {channel.name}")
-        call = f"recover {channel.name} {stored.id} --as {agent} --reason 'taking over'"
-        raise leases.lapsed(channel, PATH_LOCK, _holding(stored.lock), now, call=call)
-
-
-def every(channel: Channel) -> Checked:
-    """Returns all locks, and warnings."""
-    records = RecordStore(channel, OF_LOCKS)
-    found = tuple(sorted(lock_records.every_lock(records), key=_age))
-    return Checked(conflicts=found, warnings=records.warnings() + tuple(each.fault for each in found if each.fault))
-
-
-def paths_text(paths: Sequence[LockedPath]) -> str:
-    """Returns the paths of a lock, folders with a slash at the end."""
-    return ", ".join(path.normalized_path + ("/" if path.kind == locked_path.DIRECTORY else "") for path in paths)
-
-
-def _age(stored: StoredLock) -> tuple[float, str]:
-    return (stored.lock.locked_at if stored.lock is not None else 0, stored.id)
-
-
-def conflict_text(stored: StoredLock, now: Moment) -> str:
-    """Returns who holds what, and for how long, in words."""
-    paths = paths_text(stored.paths)
-    if stored.lock is None:
-        return f"{paths or '?'}: held by a damaged lock, {stored.id}"
-    pending = ", in a pending change" if stored.pending else ""
-    why = f" ({stored.lock.reason})" if stored.lock.reason else ""
-    return f"{paths}: {stored.owner}{why}, lock {stored.id}, {time_left(stored.lock.lease, now)}{pending}"
-
-
-def conflict_fields(stored: StoredLock, now: Moment) -> dict[str, object]:
-    """Returns a lock as replies show it: its record, and how it stands; of a damaged one what can be read."""
-    if stored.lock is None:
-        paths = [locked_path.to_json(path) for path in stored.paths]
-        return {"lock_id": stored.id, "owner": None, "paths": paths, "damaged": stored.fault, "expired": False}
-    fields = path_lock.to_json(stored.lock)
-    fields["expired"] = stored.has_run_out(now)
-    if stored.pending:
-        fields["pending"] = True
-    return fields

@@ -9,8 +9,9 @@ import os
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.operations import claims, path_locks, recovery, task_records
+from agent_chat.operations import claims, lock_views, path_locks, recovery, task_records
 from agent_chat.operations.leases import Actor
+from agent_chat.operations.tasks import checked_id
 from agent_chat.storage import filesystem, work_tree
 from agent_chat.storage.channel import open_channel
 from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
@@ -54,7 +55,7 @@ class LeaseStore:
     def load(self, task_id: str) -> Claim | None:
         """Returns the claim on a task, None without one; TASK_NOT_FOUND for a task that is not there."""
         records = RecordStore(self.channel, OF_TASKS)
-        found = task_records.the_claim(records, task_records.load_task(records, task_id).task)
+        found = task_records.the_claim(records, task_records.load_task(records, checked_id(task_id)).task)
         return found.claim if found is not None else None
 
     def list(self) -> dict[str, Claim]:
@@ -131,18 +132,24 @@ class PathLockStore:
         )
         return tree.locate(path)
 
+    def _located(self, paths: Sequence[Path]) -> Sequence[Located]:
+        """Returns where paths lie; refuses one text, whose letters would be taken for paths."""
+        if isinstance(paths, (str, bytes)):
+            raise TypeError("paths must be a list of paths")
+        return [self.locate(os.fspath(path)) for path in paths]
+
     def list(self) -> tuple[PathLock, ...]:
         """Returns all locks that can be read."""
-        return tuple(each.lock for each in path_locks.every(self.channel).conflicts if each.lock is not None)
+        return tuple(each.lock for each in lock_views.every(self.channel).conflicts if each.lock is not None)
 
-    def check(self, paths: Sequence[str], *, owner: str | None = None) -> tuple[PathLock | None, ...]:
+    def check(self, paths: Sequence[Path], *, owner: str | None = None) -> tuple[PathLock | None, ...]:
         """Returns the locks in the way of some paths, those of `owner` left out; None stands for a damaged one."""
-        found = path_locks.check(self.channel, [self.locate(path) for path in paths], owner)
+        found = lock_views.check(self.channel, self._located(paths), owner)
         return tuple(each.lock for each in found.conflicts)
 
     def lock(
         self,
-        paths: Sequence[str],
+        paths: Sequence[Path],
         owner: str,
         *,
         lease_seconds: float | None = None,
@@ -150,7 +157,7 @@ class PathLockStore:
         reason: str | None = None,
     ) -> Locked:
         """Locks all paths, or none."""
-        located = [self.locate(path) for path in paths]
+        located = self._located(paths)
         actor = Actor(name=owner, session=session)
         return path_locks.lock(self.channel, actor, located, lease_seconds=_text(lease_seconds), why=reason)
 

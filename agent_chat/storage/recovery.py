@@ -296,6 +296,8 @@ def _keep(mutation: Mutation, journal: Journal, found: Opened, actor: str) -> Se
                 transaction=transaction,
             )
         )
+    else:
+        mutation.files.sync_folder(channel.layout.folder)  # whoever announced it may have been killed before
     when = "".join(sign for sign in now[:19] if sign not in "-:")
     name = f"{when}Z-{actor}-kept-{transaction}"
     mutation.files.make_folder(channel.layout.record(journal.name))

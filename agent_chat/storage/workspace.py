@@ -57,6 +57,12 @@ class Ids:
         return os.urandom(8).hex()
 
 
+def shell_word(text: str) -> str:
+    """Returns a text as a word that a shell passes on unchanged."""
+    plain = bool(text) and all(sign.isalnum() or sign in "/._-+:@%" for sign in text)
+    return text if plain else "'" + text.replace("'", "'\\''") + "'"
+
+
 class Workspace:
     """One chat root and the means to work on it."""
 
@@ -100,9 +106,7 @@ class Workspace:
         """Returns a command that a caller can run as it stands: it finds the same root."""
         if self.root_from != "option":
             return f"agent-chat {words}"
-        plain = all(c.isalnum() or c in "/._-+:@%" for c in self.root)
-        root = self.root if plain else "'" + self.root.replace("'", "'\\''") + "'"
-        return f"agent-chat --root {root} {words}"
+        return f"agent-chat --root {shell_word(self.root)} {words}"
 
     def where(self) -> dict[str, object]:
         """Returns the fields of a reply that say which root was used."""

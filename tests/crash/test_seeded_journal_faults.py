@@ -119,6 +119,12 @@ FAULTS = (
         "neither the old nor the new",
     ),
     Fault(
+        "a recovery that was announced by a killed one does not sync the announcement",
+        (Edit(RECOVERY, "mutation.files.sync_folder(channel.layout.folder)  # whoever", "pass  # whoever"),),
+        on("task recover-pending, damaged", recovered),
+        "neither the old nor the new",
+    ),
+    Fault(
         "the folder that a killed writer made is never synced",
         (Edit(TRANSACTION, "    files.sync_folder(places.record(journal.name))\n", ""),),
         on(CREATE, repeated),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from agent_chat.errors import ChatError
-from agent_chat.operations import channels, doctor, messages, path_locks, reading, task_views, tasks
+from agent_chat.operations import channels, doctor, messages, lock_views, path_locks, reading, task_views, tasks
 from agent_chat.operations.messages import Draft
 from agent_chat.records import journal_entry
 from agent_chat.records import message as message_record
@@ -306,7 +306,7 @@ class WorkMachine(RuleBasedStateMachine):
             )
 
     def _locks_agree(self) -> None:
-        every = path_locks.every(self.channel())
+        every = lock_views.every(self.channel())
         pending = self.pending.get("locks")
         held = {pending.key} if pending is not None else set()
         assert len(every.warnings) == (pending is not None)
@@ -318,7 +318,7 @@ class WorkMachine(RuleBasedStateMachine):
             known.setdefault(pending.key, pending.undecided)
         text = sorted(PATHS)[self.titles % len(PATHS)]
         for agent in (None, *AGENTS):
-            found = path_locks.check(self.channel(), [self.located[text]], agent)
+            found = lock_views.check(self.channel(), [self.located[text]], agent)
             met = {id: lock.hold for id, lock in known.items() if meet(lock, [PATHS[text]])}
             wanted = {id for id, hold in met.items() if hold.owner != agent or not hold.runs(self.now)}
             assert {each.id for each in found.conflicts} == wanted
