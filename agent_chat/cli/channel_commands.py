@@ -154,7 +154,21 @@ def leave(request: Request) -> Reply:
     name = channel.meta.spelled(agent) or agent
     meta = operations.leave(channel, name)
     line = f"{name} has left {channel.name}"
-    return Reply(data=_membership(channel, meta), text=line, summary=line)
+    return Reply(data=_membership(channel, meta), text=line, summary=line, warnings=_still_held(channel, name))
+
+
+def _still_held(channel: Channel, name: str) -> tuple[str, ...]:
+    """Returns a warning about what an agent that has left still holds."""
+    from agent_chat.operations import lock_views, task_views
+
+    try:
+        views, _ = task_views.every(channel, channel.workspace.clock.moment())
+        locks = lock_views.every(channel).conflicts
+    except (ChatError, OSError) as error:
+        return (f"what {name} still holds cannot be told: {error}",)
+    held = [f"task {view.task.id}" for view in views if view.claim is not None and names.same(view.claim.owner, name)]
+    held += [f"lock {lock.id}" for lock in locks if names.same(lock.owner, name)]
+    return (f"{name} still holds {', '.join(held)} until it runs out",) if held else ()
 
 
 def _membership(channel: Channel, meta: ChannelMeta) -> dict[str, object]:

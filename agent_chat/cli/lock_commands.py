@@ -44,7 +44,7 @@ def _reply(channel: Channel, locked: Locked, verb: str) -> Reply:
         data={**channel.where(), "lock": path_lock.to_json(lock), "seq": locked.seq},
         text=line,
         summary=line,
-        warnings=(locked.warning,) if locked.warning else (),
+        warnings=locked.warnings,
     )
 
 

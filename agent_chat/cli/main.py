@@ -157,11 +157,9 @@ def _io_error(error: OSError) -> ChatError:
     from errno import errorcode
 
     from agent_chat.errors import ChatError
-    from agent_chat.storage.filesystem import NotOrdinaryError
+    from agent_chat.storage.filesystem import NotOrdinaryError, path_of
 
-    path = error.filename
-    if isinstance(path, bytes):
-        path = path.decode("utf-8", "surrogateescape")
+    path = path_of(error)
     where = f": {path}" if path is not None else ""
     reason = error.strerror or str(error)
     if isinstance(error, NotOrdinaryError):

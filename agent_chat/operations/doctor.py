@@ -15,7 +15,7 @@ from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication, real_place
 from agent_chat.storage.channel import Channel, may_be_channel
 from agent_chat.storage.file_lock import FileLock
-from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder, is_link
+from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder, is_link, path_of
 from agent_chat.storage.message_store import COPY, Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
@@ -120,7 +120,7 @@ def _looked_at(channel: Channel, findings: Iterator[Finding]) -> Iterator[Findin
     try:
         yield from findings
     except OSError as error:
-        path = error.filename if isinstance(error.filename, str) else channel.layout.folder
+        path = path_of(error) or channel.layout.folder
         yield unreadable(path, error, id="message.file")
 
 

@@ -11,7 +11,7 @@ from agent_chat.operations.findings import Finding, mode_findings, unreadable
 from agent_chat.records import journal_entry
 from agent_chat.storage import recovery
 from agent_chat.storage.file_lock import FileLock
-from agent_chat.storage.filesystem import is_folder
+from agent_chat.storage.filesystem import is_folder, path_of
 from agent_chat.storage.journal import CLAIMS, JOURNALS, LOCKS, TASKS
 from agent_chat.storage.layout import AUDIT_FOLDER, PENDING, join
 from agent_chat.storage.record_store import RecordStore
@@ -47,7 +47,7 @@ def _looked_at(channel: Channel, place: str, findings: Iterator[Finding]) -> Ite
     try:
         yield from findings
     except OSError as error:
-        path = error.filename if isinstance(error.filename, str) else channel.layout.record(place)
+        path = path_of(error) or channel.layout.record(place)
         yield unreadable(path, error, id="record.file")
 
 

@@ -54,7 +54,7 @@ def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Ch
     conflicts = tuple(
         each for each in found if name is None or not names.same(each.owner, name) or each.has_run_out(now)
     )
-    faults = tuple(fault for fault in (index.warning, *(each.fault for each in conflicts)) if fault)
+    faults = (*index.warnings, *(each.fault for each in conflicts if each.fault))
     return Checked(conflicts=conflicts, warnings=records.warnings() + faults)
 
 

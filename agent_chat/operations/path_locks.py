@@ -34,12 +34,12 @@ MAX_RECORD_BYTES = 1 << 18
 
 
 class Locked(Value):
-    """What became of a lock, and the number of the audit message; `warning` is about what costs time only."""
+    """What became of a lock, and the number of the audit message; `warnings` tell of what was set aside."""
 
     lock: PathLock
     seq: int
     renewed: bool = False
-    warning: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class _Call:
@@ -105,25 +105,34 @@ class _Call:
 
     def target(self, text: str, locate: Locate) -> tuple[StoredLock, PathLock]:
         """Returns the lock that an id or a path means; PATH_LOCK_NOT_FOUND, or the code of a damaged one."""
-        if path_lock.is_lock_id(text):
-            data = self.records.read(place_of(text))
-            if data is not None:
-                return _sound(lock_records.parse_lock(self.records, place_of(text), data))
-        located = locate(text)
-        found: list[StoredLock] = []
-        index = LockIndex(self.records)
-        for place, paths in index.paths():
-            if any(locked_path.same(located, path) for path in paths):
-                data = self.records.read(place)
-                if data is not None:
-                    found.append(lock_records.parse_lock(self.records, place, data))
-        own = [stored for stored in found if names.same(stored.owner, self.actor.name)]
-        if len(own or found) > 1:
-            ids = " or ".join(stored.id for stored in own or found)
+        place = place_of(text) if path_lock.is_lock_id(text) else None
+        data = self.records.read(place) if place is not None else None
+        if place is None or data is None:
+            located = locate(text)
+            index = LockIndex(self.records)
+            place = self._place_of_path(text, located, index)
+            data = self.records.read(place) if place is not None else None
+            if place is None or data is None:
+                raise self._not_found(text, located, index)
+        stored = lock_records.parse_lock(self.records, place, data)
+        assert stored.lock is not None
+        return stored, stored.lock
+
+    def _place_of_path(self, text: str, located: Located, index: LockIndex) -> str | None:
+        """Returns the place of the one lock on exactly this path: the caller's own, else another's, else a damaged one."""
+        read = (
+            lock_records.read_lock(self.records, place)
+            for place, paths in index.paths()
+            if any(locked_path.same(located, path) for path in paths)
+        )
+        found = [stored for stored in read if stored is not None]
+        sound = [stored for stored in found if stored.lock is not None]
+        own = [stored for stored in sound if names.same(stored.owner, self.actor.name)]
+        meant = own or sound or found
+        if len(meant) > 1:
+            ids = " or ".join(stored.id for stored in meant)
             raise ChatError("PATH_LOCK_INVALID_PATH", f"{names.quoted(text)} is in several locks; name {ids}")
-        for stored in own or found:
-            return _sound(stored)
-        raise self._not_found(text, located, index)
+        return meant[0].place if meant else None
 
     def _not_found(self, text: str, located: Located, index: LockIndex) -> ChatError:
         """Returns the refusal of what is no lock's id or path; a path may have been meant from the top of the tree."""
@@ -138,11 +147,6 @@ class _Call:
             call=self.look,
             near=None if meant else (text, tuple(ids)),
         )
-
-
-def _sound(stored: StoredLock) -> tuple[StoredLock, PathLock]:
-    assert stored.lock is not None
-    return stored, stored.lock
 
 
 def _checked(channel: Channel, actor: Actor) -> Actor:
@@ -161,7 +165,8 @@ def lock(
 ) -> Locked:
     """Locks all paths for the actor, or none; fails with PATH_LOCK_CONFLICT or PATH_LOCK_RECOVERY_REQUIRED.
 
-    Where one of the actor's own running locks covers them all, that lock's lease runs anew. `tree_words` are the words
+    Where one of the actor's own running locks covers them all, that lock's lease runs anew, for its own length where
+    none is given. `tree_words` are the words
     by which a command finds the same work tree.
     """
     if not located:
@@ -174,19 +179,19 @@ def lock(
         index = LockIndex(call.records)
         own = _obstacles(call, Wanted(located), index, tree_words)
         covering = _covering(call, own, located)
-        lease = granted(call.ticket.now, seconds)
         if covering is not None:
             stored, held = covering
-            taken = held.replace(lease=lease)
+            own_seconds = leases.duration(PATH_LOCK, lease_seconds, held.lease.seconds or DEFAULT_SECONDS)
+            taken = held.replace(lease=granted(call.ticket.now, own_seconds))
             call.commit("renew-lock", "path.lock.renewed", stored, taken)
         else:
-            taken = _new_lock(call, located).replace(lease=lease, reason=reason)
+            taken = _new_lock(call, located).replace(lease=granted(call.ticket.now, seconds), reason=reason)
             if len(path_lock.render(taken)) > MAX_RECORD_BYTES:
                 raise ChatError("PATH_LOCK_INVALID_PATH", "so many paths make too large a record; lock a folder")
             call.commit("lock", "path.locked", None, taken)
         index.add(place_of(taken.lock_id), taken.paths)
         index.store()
-        return Locked(lock=taken, seq=call.ticket.seq, renewed=covering is not None, warning=index.warning)
+        return Locked(lock=taken, seq=call.ticket.seq, renewed=covering is not None, warnings=tuple(index.warnings))
 
 
 def _new_lock(call: _Call, located: Sequence[Located]) -> PathLock:
@@ -304,9 +309,9 @@ def _refuse_overlap(call: _Call, held: PathLock) -> None:
     wanted = Wanted([locked_path.as_located(path) for path in held.paths])
     for stored in lock_records.in_the_way(call.records, wanted, LockIndex(call.records)):
         other = stored.lock
-        if other is None or other.lock_id == held.lock_id or names.same(other.owner, call.actor.name):
+        if stored.id == held.lock_id or names.same(stored.owner, call.actor.name):
             continue
-        if other.lease.standing(now) == ACTIVE:
+        if other is None or other.lease.standing(now) == ACTIVE:
             raise call.channel.refusal(
                 "PATH_LOCK_CONFLICT",
                 lock_views.conflict_text(stored, now),

@@ -6,6 +6,7 @@ from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import participant
 from agent_chat.storage import publication, recovery
+from agent_chat.storage.filesystem import path_of
 from agent_chat.storage.recovery import NOTHING, Settled
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ def recover_pending(
                 # Another process may have been killed after it settled it and before that was durable.
                 mutation.files.sync_folder(audit)
         except OSError as error:
-            path = error.filename if isinstance(error.filename, str) else channel.layout.folder
+            path = path_of(error) or channel.layout.folder
             raise channel.refusal(
                 journal.recovery_failed,
                 f"the recovery failed, and the entry may still be pending: {error.strerror or error}: {path}",

@@ -14,7 +14,7 @@ from agent_chat.operations.leases import Actor
 from agent_chat.operations.tasks import checked_id
 from agent_chat.storage import filesystem, work_tree
 from agent_chat.storage.channel import open_channel
-from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
+from agent_chat.storage.journal import OF_LOCKS, OF_TASKS, journal_error
 from agent_chat.storage.record_store import RecordStore
 from agent_chat.storage.workspace import Workspace
 
@@ -35,14 +35,17 @@ if TYPE_CHECKING:
 
 
 def _channel(folder: Path, code: str, workspace: Workspace | None) -> Channel:
-    """Opens the channel of a folder; refuses with `code` what is none."""
-    root, name = os.path.split(filesystem.absolute(os.fspath(folder)))
+    """Opens the channel of a folder; refuses with `code` what is none, or cannot be looked at."""
     try:
+        root, name = os.path.split(filesystem.absolute(os.fspath(folder)))
         return open_channel(workspace or Workspace(root), name)
     except ChatError as error:
         if error.code in ("CHANNEL_INVALID", "CHANNEL_NOT_FOUND", "ROOT_NOT_FOUND", "ROOT_INVALID"):
             raise ChatError(code, f"{names.quoted(os.fspath(folder))} is no channel: {error.message}") from error
         raise
+    except OSError as error:
+        fault = error.strerror or str(error)
+        raise ChatError(code, f"{names.quoted(os.fspath(folder))} cannot be opened: {fault}") from error
 
 
 class LeaseStore:
@@ -121,16 +124,22 @@ class PathLockStore:
         self._named = os.fspath(work_tree) if work_tree is not None else None
 
     def locate(self, path: str) -> Located:
-        """Returns where a path lies in the work tree."""
-        folder = filesystem.absolute(".")
-        tree = work_tree.find(
-            self.channel.workspace,
-            option=self._named,
-            variable=None,
-            recorded=self.channel.meta.workspace,
-            folder=folder,
-        )
-        return tree.locate(path)
+        """Returns where a path lies in the work tree; fails as the commands do."""
+        try:
+            folder = filesystem.absolute(".")
+        except FileNotFoundError as error:
+            raise ChatError("PATH_LOCK_INVALID_PATH", "the current folder is gone") from error
+        try:
+            tree = work_tree.find(
+                self.channel.workspace,
+                option=self._named,
+                variable=None,
+                recorded=self.channel.meta.workspace,
+                folder=folder,
+            )
+            return tree.locate(path)
+        except OSError as error:
+            raise journal_error(self.channel, OF_LOCKS, error) from error
 
     def _located(self, paths: Sequence[Path]) -> Sequence[Located]:
         """Returns where paths lie; refuses one text, whose letters would be taken for paths."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from agent_chat.records import journal_entry, path_lock
+from agent_chat.records.record_fields import RecordError
 from agent_chat.storage.filesystem import NotOrdinaryError
-from agent_chat.storage.journal import OF_LOCKS
+from agent_chat.storage.journal import OF_LOCKS, journal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,26 +14,35 @@ if TYPE_CHECKING:
 
 
 def paths_of(records: RecordStore, place: str, data: bytes) -> tuple[LockedPath, ...]:
-    """Returns the paths of the lock at a place that can be read in its bytes, else those that the journal tells of.
+    """Returns the paths of the lock at a place: of a damaged one those in its bytes and those the journal tells of.
 
-    The paths of a lock never change, so any filed entry about it will do. None are returned where nothing tells.
+    None are returned where nothing tells. Fails as the reading of a record does.
     """
-    found = path_lock.paths_in(data)
-    if found:
-        return found
+    try:
+        return path_lock.parse(data).paths
+    except RecordError:
+        found = path_lock.paths_in(data) + _filed(records, place)
+    return tuple({path.normalized_path: path for path in reversed(found)}.values())[::-1]
+
+
+def _filed(records: RecordStore, place: str) -> tuple[LockedPath, ...]:
+    """Returns the paths of a lock by the journal: they never change, so any filed entry about it will do."""
     files, places = records.channel.workspace.files, records.channel.layout
     lock_id = place.rpartition("/")[2][: -len(path_lock.END)]
-    for name in sorted(files.list_if_there(places.record(OF_LOCKS.audit))):
-        if lock_id not in name:
-            continue
-        try:
-            entry = journal_entry.parse(
-                files.read_file(places.record(f"{OF_LOCKS.audit}/{name}"), journal_entry.MAX_BYTES)
-            )
-        except (journal_entry.EntryError, FileNotFoundError, PermissionError, NotOrdinaryError):
-            continue
-        for change in entry.changes:
-            found = path_lock.paths_in(change.after or change.before or b"") if change.path == place else ()
-            if found:
-                return found
+    try:
+        for name in sorted(files.list_if_there(places.record(OF_LOCKS.audit))):
+            if lock_id not in name:
+                continue
+            try:
+                entry = journal_entry.parse(
+                    files.read_file(places.record(f"{OF_LOCKS.audit}/{name}"), journal_entry.MAX_BYTES)
+                )
+            except (journal_entry.EntryError, FileNotFoundError, PermissionError, NotOrdinaryError):
+                continue
+            for change in entry.changes:
+                found = path_lock.paths_in(change.after or change.before or b"") if change.path == place else ()
+                if found:
+                    return found
+    except OSError as error:
+        raise journal_error(records.channel, OF_LOCKS, error) from error
     return ()

@@ -89,6 +89,12 @@ def is_path(text: str) -> bool:
         return False
 
 
+def path_of(error: OSError) -> str | None:
+    """Returns the path that an error is about, where it tells one."""
+    path = error.filename
+    return path.decode("utf-8", "surrogateescape") if isinstance(path, bytes) else path
+
+
 def boot_id() -> str:
     """Returns what tells this boot of the machine from others (Linux: random(4), boot_id), "" where there is none."""
     try:

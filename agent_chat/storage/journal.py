@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_chat.errors import ChatError
 from agent_chat.records.value import Value
-from agent_chat.storage.filesystem import NotOrdinaryError, is_link
+from agent_chat.storage.filesystem import NotOrdinaryError, is_link, path_of
 from agent_chat.storage.layout import AUDIT_FOLDER, PENDING
 
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ JOURNALS = (OF_TASKS, OF_LOCKS)
 
 def journal_error(channel: Channel, journal: Journal, error: OSError) -> ChatError:
     """Returns the error that a failed file operation is to who works with a journal's records."""
-    path = error.filename if isinstance(error.filename, str) else channel.layout.folder
+    path = path_of(error) or channel.layout.folder
     reason = error.strerror or str(error)
     if not isinstance(error, NotOrdinaryError):
         return ChatError(journal.io_error, f"{reason}: {path}", path=path, where=channel.where())

@@ -25,7 +25,7 @@ _MAX_BYTES = 64 << 20
 
 
 class LockIndex:
-    """The locks of a channel and their paths; `warning` tells of an index that cannot be read or stored."""
+    """The locks of a channel and their paths; `warnings` tell of what was set aside."""
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
@@ -33,7 +33,7 @@ class LockIndex:
         self._layout = records.channel.layout
         self._path = self._layout.cached("locks.index")
         self._fresh: dict[str, str] = {}
-        self.warning = ""
+        self.warnings: list[str] = []
         self._added: list[tuple[str, tuple[LockedPath, ...]]] = []
 
     def paths(self, may_matter: Callable[[str], bool] | None = None) -> Iterator[tuple[str, tuple[LockedPath, ...]]]:
@@ -68,6 +68,9 @@ class LockIndex:
         if data is None:
             return ""
         paths = paths_of(self._records, place, data)
+        if not paths:
+            channel = self._records.channel.name
+            self.warnings.append(f"{channel}/{place} is damaged, and nothing tells what it holds; see doctor {channel}")
         line = _line(mark or "\t", paths)
         if paths and mark and mark == self._mark(place):
             self._fresh[place.rpartition("/")[2]] = line
@@ -84,17 +87,23 @@ class LockIndex:
         try:
             for place, paths in self._added:
                 self._fresh[place.rpartition("/")[2]] = _line(self._mark(place), paths)
-            text = "\n".join(f"{name}\t{line}" for name, line in self._fresh.items()).encode("utf-8")
+            # A file's name may be no text at all, and costs nobody anything.
+            text = "\n".join(f"{name}\t{line}" for name, line in self._fresh.items()).encode("utf-8", "surrogatepass")
             files.write_new(temporary, f"{_VERSION} {crc32(text):08x}\n".encode("ascii") + text, sync=False)
             publication.replace(files, temporary, self._path)
         except OSError as error:
-            self.warning = f"the index of the locks cannot be stored ({error.strerror or error}): calls are slower"
+            self.warnings.append(
+                f"the index of the locks cannot be stored, so calls are slower: {error.strerror or error}"
+            )
 
     def _mark(self, place: str) -> str:
-        """Returns what tells that a file is still the one that was read; empty when it is not there."""
+        """Returns what tells that a file is still the one that was read; empty where it cannot be looked at.
+
+        Such a file is read, and it is that which fails.
+        """
         try:
             status = self._workspace.files.status(self._layout.record(place))
-        except FileNotFoundError:
+        except OSError:
             return ""
         return f"{status.st_mtime_ns} {status.st_size} {status.st_ino}\t"
 
@@ -106,13 +115,15 @@ class LockIndex:
             return {}
         except OSError as error:
             # The records themselves are read instead.
-            self.warning = f"the index of the locks cannot be read ({error.strerror or error}), so the call is slower"
+            self.warnings.append(
+                f"the index of the locks cannot be read, so calls are slower: {error.strerror or error}"
+            )
             return {}
         head, _, text = data.partition(b"\n")
         if head.decode("utf-8", "replace") != f"{_VERSION} {crc32(text):08x}":
             return {}
         try:
-            lines = text.decode("utf-8").split("\n")
+            lines = text.decode("utf-8", "surrogatepass").split("\n")
         except UnicodeDecodeError:
             return {}
         return dict(line.split("\t", 1) for line in lines if "\t" in line)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from agent_chat.records import journal_entry
 from agent_chat.storage import recovery
-from agent_chat.storage.filesystem import NotOrdinaryError
+from agent_chat.storage.filesystem import NotOrdinaryError, path_of
 from agent_chat.storage.journal import DAMAGED, journal_error
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ class RecordStore:
                 if self._locked or not self._has_changed():
                     return self._decided().get(place, data)
         except (NotOrdinaryError, PermissionError) as error:
-            if error.filename != self.channel.layout.record(place):
+            if path_of(error) != self.channel.layout.record(place):
                 raise journal_error(self.channel, self.journal, error) from error
             call = f"doctor {self.channel.name}"
             code = DAMAGED[place.partition("/")[0]]

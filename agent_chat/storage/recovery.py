@@ -16,7 +16,7 @@ from agent_chat.records.journal_entry import Entry
 from agent_chat.records.record_fields import MAX_BYTES
 from agent_chat.records.value import Value
 from agent_chat.storage import publication
-from agent_chat.storage.filesystem import NotOrdinaryError
+from agent_chat.storage.filesystem import NotOrdinaryError, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _foreign(channel: Channel, journal: Journal) -> Opened | None:
 
 def _not_ordinary(channel: Channel, place: str, error: NotOrdinaryError) -> Opened:
     """Returns a link, folder or pipe in the place of an entry as a damaged one; a folder that is none is an error."""
-    if error.filename != channel.layout.record(place):
+    if path_of(error) != channel.layout.record(place):
         raise error
     return Opened(place=place, entry=None, fault="it is no ordinary file")
 

@@ -14,6 +14,7 @@ from agent_chat.records import message as message_record
 from agent_chat.records.journal_entry import Change, Entry
 from agent_chat.records.value import Value
 from agent_chat.storage import publication, recovery
+from agent_chat.storage.filesystem import path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _settled(mutation: Mutation, journal: Journal, plan: Plan, progress: _Progre
         return told
     if isinstance(error, OSError):
         code = plan.audit_failed if progress.phase == journal_entry.APPLIED else journal.io_error
-        path = error.filename if isinstance(error.filename, str) else None
+        path = path_of(error)
         where = f": {path}" if path else ""
         raise channel.refusal(code, f"{reason}{where}; nothing was changed", path=path) from error
     return False

@@ -132,7 +132,8 @@ def test_of_a_damaged_lock_what_can_be_read_is_shown(root: Path) -> None:
     reply = answer(root, "check", "work", "src/a.py", "--as", "bob", expect=1)
     (conflict,) = reply["conflicts"]
     assert (conflict["owner"], conflict["paths"], conflict["expired"]) == (None, lock["paths"], False)
-    assert reply["warnings"] == [conflict["damaged"]]
+    untold = "work/locks/0123456789abcdef.json is damaged, and nothing tells what it holds; see doctor work"
+    assert reply["warnings"] == [untold, conflict["damaged"]]
     assert len(answer(root, *CALLS["locks"])["locks"]) == 2
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from tests.crash.common import CHANNEL, doctors_findings, must_be_prompt, reused, used
+from tests.crash.answers import CHANNEL, doctors_findings, must_be_prompt, reused, used
 from tests.crash.journal_checks import faults_of_journal
 from tests.crash.row import HOUR
 from tests.support.recording import RecordingFileSystem

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.crash.common import doctors_findings, must_be_prompt, reused, used
+from tests.crash.answers import doctors_findings, must_be_prompt, reused, used
 from tests.support.views import alike_but_for_numbers, has_lost_numbers, temporaries, view_of
 
 if TYPE_CHECKING:

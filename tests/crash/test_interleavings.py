@@ -54,6 +54,6 @@ def test_whoever_looks_while_a_change_is_made_sees_the_old_state_or_the_new(name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", ["task claim", pytest.param("lock, several paths", marks=pytest.mark.nightly)])
 def test_whoever_looks_while_a_change_is_half_made_sees_the_old_state_or_the_new(name: str, folder: Path) -> None:
     complain(check_looks_beside_a_change(folder, name, every=True))

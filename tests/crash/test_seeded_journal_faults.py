@@ -28,7 +28,7 @@ ENTRY = "agent_chat.records.journal_entry"
 INDEX = "agent_chat.storage.lock_index"
 RECORDS = "agent_chat.storage.record_store"
 RECOVERY = "agent_chat.storage.recovery"
-TASKS = "agent_chat.operations.tasks"
+TASKS = "agent_chat.operations.task_views"
 TRANSACTION = "agent_chat.storage.transaction"
 
 CLAIM, LOCK, CREATE = "task claim", "lock, several paths", "task create, first in a channel"
@@ -38,6 +38,11 @@ BEGIN = "    progress = _Progress()\n"
 GIVEN_BACK = "        self._lock.release()\n        if"
 NOT_READ = "        except ChatError as error:\n"
 PUBLISH = "    mutation.publish_as(entry.message_file, plan.message.seq, entry.message)\n"
+
+
+def telling_power_losses(trial: Trial) -> list[str]:
+    """Loses the power with the end of the changes, or one of them."""
+    return check_power_losses(trial, limit=0)
 
 
 def recovered(trial: Trial) -> list[str]:
@@ -61,7 +66,7 @@ FAULTS = (
                 "    files.write_new(temporary, journal_entry.render(entry), sync=False)",
             ),
         ),
-        on(CLAIM, check_power_losses),
+        on(CLAIM, telling_power_losses),
         "the recovery fails",
     ),
     Fault(
@@ -73,13 +78,13 @@ FAULTS = (
                 "files.link(temporary, places.record(journal.entry))\n    files.remove(temporary)",
             ),
         ),
-        on(CLAIM, check_power_losses),
+        on(CLAIM, telling_power_losses),
         "neither the old nor the new",
     ),
     Fault(
         "applied is said before the records are synced",
         (Edit(TRANSACTION, SYNC_RECORDS, ""),),
-        on(CLAIM, check_power_losses),
+        on(CLAIM, telling_power_losses),
         "the recovery fails",
     ),
     Fault(
@@ -109,7 +114,7 @@ FAULTS = (
     Fault(
         "a recovery syncs nothing of what it relied on",
         (Edit(RECOVERY, "for folder in [*folders, channel.layout.folder]:", "for folder in ():"),),
-        on(CLAIM, recovered),
+        on("task recover-pending, mixed", recovered),
         "neither the old nor the new",
     ),
     Fault(

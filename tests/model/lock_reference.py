@@ -109,7 +109,7 @@ class Locks:
         if who.fence not in (None, lock.hold.fence):
             raise RefusedError("PATH_LOCK_OWNER_MISMATCH")
         hold = lease.granted(who, (lock.hold.owner, lock.hold.tells, why))
-        return Step(lock.id, lock._replace(hold=hold), "path.lock.recovered")
+        return Step(lock.id, lock._replace(hold=hold, reason=None), "path.lock.recovered")
 
     def _beside(self, lock: Lock) -> Iterator[Lock]:
         return (each for each in self.on([Path(*path) for path in lock.paths]) if each.id != lock.id)
