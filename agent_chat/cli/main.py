@@ -65,7 +65,9 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
             return _refuse(_io_error(error), argv, command, as_json=as_json)
     except output.OutputFailedError as error:
         return _output_failed(error, "")
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        if error.args:
+            output.note(f"{output.PROGRAM}: {error}")
         return INTERRUPTED
     except Exception as error:
         return _bug(error, environment)

@@ -127,6 +127,7 @@ class _Call:
             event,
             self.stored,
             task,
+            records=self.records,
             claims=claims,
             claim=claim,
         )

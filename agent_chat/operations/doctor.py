@@ -7,7 +7,7 @@ invariants are in `findings`; tasks, claims, path locks and their journals are l
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.errors import ChatError
+from agent_chat.errors import CODES, ChatError
 from agent_chat.operations import markers, record_checks
 from agent_chat.operations.findings import Finding, mode_findings, unreadable
 from agent_chat.operations.late import below_every_cursor
@@ -183,8 +183,14 @@ def _check_places(channel: Channel) -> Iterator[Finding]:
             )
     except FileNotFoundError:
         return  # nobody has written yet
-    except (OSError, ChatError) as error:
+    except NotOrdinaryError as error:
         yield Finding(id="channel.lock", path=places.lock, message=str(error), remedy="move it away; it is made anew")
+    except ChatError as error:
+        yield Finding(id="channel.lock", path=places.lock, message=error.message, remedy=CODES[error.code][2])
+    except OSError as error:
+        yield Finding(
+            id="channel.lock", path=places.lock, message=str(error), remedy="mend its permissions or the disk"
+        )
 
 
 def _check_kind(files: FileSystem, lock: str) -> Iterator[Finding]:

@@ -124,7 +124,9 @@ def require_holder(channel: Channel, noun: Noun, holding: Holding, actor: Actor,
     if actor.fence is not None and actor.fence != holding.fence:
         raise channel.refusal(
             noun.owner_mismatch,
-            f"the fence of {what} is {holding.fence}, not {actor.fence}: it was granted anew",
+            f"the fence of {what} is {holding.fence}, not {actor.fence}: it was granted anew"
+            if holding.fence is not None
+            else f"{what} has no fence to compare {actor.fence} with",
             call=call,
             owner=holding.owner,
         )

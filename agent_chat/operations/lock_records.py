@@ -137,5 +137,6 @@ def in_the_way(records: RecordStore, wanted: Wanted, index: LockIndex) -> Iterat
                 try:
                     stored = parse_lock(records, place, data)
                 except ChatError as error:
-                    stored = StoredLock(place=place, data=data, lock=None, paths=paths, fault=error.message)
+                    fault = f"{error.code}: {error.message}"
+                    stored = StoredLock(place=place, data=data, lock=None, paths=paths, fault=fault)
                 yield stored.replace(pending=True)

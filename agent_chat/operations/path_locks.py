@@ -119,7 +119,7 @@ class _Call:
         return stored, stored.lock
 
     def _place_of_path(self, text: str, located: Located, index: LockIndex) -> str | None:
-        """Returns the place of the one lock on exactly this path: the caller's own, else another's, else a damaged one."""
+        """Returns where the one lock on exactly this path is: the caller's own, else another's, else a damaged one."""
         read = (
             lock_records.read_lock(self.records, place)
             for place, paths in index.paths()
@@ -182,6 +182,9 @@ def lock(
         if covering is not None:
             stored, held = covering
             own_seconds = leases.duration(PATH_LOCK, lease_seconds, held.lease.seconds or DEFAULT_SECONDS)
+            if not _is_whole(held, located):
+                # Asking for a part must not shorten the whole.
+                own_seconds = max(own_seconds, int(-(-held.lease.remaining(call.ticket.now) // 1)))
             taken = held.replace(lease=granted(call.ticket.now, own_seconds))
             call.commit("renew-lock", "path.lock.renewed", stored, taken)
         else:
@@ -215,10 +218,12 @@ def _obstacles(call: _Call, wanted: Wanted, index: LockIndex, tree_words: str) -
     others = [stored for stored in found if not names.same(stored.owner, call.actor.name)]
     running = [stored for stored in others if stored.lock is None or stored.lock.lease.standing(now) == ACTIVE]
     if running:
+        damaged = all(stored.lock is None for stored in running)
+        wait = f"wait {call.channel.name} --path {_path_word(wanted, running)} --as {call.actor.name}{tree_words}"
         raise call.channel.refusal(
             "PATH_LOCK_CONFLICT",
             "; ".join(lock_views.conflict_text(stored, now) for stored in running),
-            call=f"wait {call.channel.name} --path {_path_word(wanted, running)} --as {call.actor.name}{tree_words}",
+            call=f"doctor {call.channel.name}" if damaged else wait,
             conflicts=[lock_views.conflict_fields(stored, now) for stored in running],
         )
     for stored in found:
@@ -233,6 +238,11 @@ def _path_word(wanted: Wanted, obstacles: Sequence[StoredLock]) -> str:
     paths = [path for stored in obstacles for path in stored.paths]
     text = next(each for each in wanted.located if Wanted([each]).meets(paths)).path.display_path
     return shell_word(text)
+
+
+def _is_whole(held: PathLock, located: Sequence[Located]) -> bool:
+    """Tells whether some paths are all that a lock is on."""
+    return all(any(locked_path.same(each, path) for each in located) for path in held.paths)
 
 
 def _covering(call: _Call, own: Sequence[StoredLock], located: Sequence[Located]) -> tuple[StoredLock, PathLock] | None:

@@ -159,6 +159,29 @@ def parse_claim(records: RecordStore, place: str, data: bytes) -> StoredClaim:
     return StoredClaim(claim=claim, place=place, data=data)
 
 
+def place_of_claim(claim: Claim) -> str:
+    """Returns the place of a claim's record, as we name it."""
+    return f"{CLAIMS}/{claim_record.file_name(claim.task_id, claim.owner)}"
+
+
+def stray_at(records: RecordStore, place: str) -> StoredClaim | None:
+    """Returns the claim that another program keeps under a name that means another pair to us, None without one.
+
+    Fails with the code of a damaged one, and with LEASE_RECORD_ID_MISMATCH where the name of its own is taken too.
+    """
+    data = records.read(place)
+    if data is None:
+        return None
+    stray = parse_claim(records, place, data)
+    if records.read(place_of_claim(stray.claim)) is not None:
+        raise records.channel.refusal(
+            "LEASE_RECORD_ID_MISMATCH",
+            f"{records.channel.name}/{place} is a claim of {stray.claim.owner} on {stray.claim.task_id}, as is another",
+            call=f"doctor {records.channel.name}",
+        )
+    return stray
+
+
 def claims_on(records: RecordStore, task: Task, listed: Iterable[str] | None = None) -> list[StoredClaim]:
     """Returns the claims on a task; fails with the code of a damaged one.
 
@@ -195,7 +218,7 @@ def _from_task(task: Task, owner: str, expires: float) -> StoredClaim:
         lease=Lease(expires=expires, granted=task.updated_at),
         claimed_at=task.updated_at,
     )
-    return StoredClaim(claim=claim, place=f"{CLAIMS}/{claim_record.file_name(task.id, owner)}", data=None)
+    return StoredClaim(claim=claim, place=place_of_claim(claim), data=None)
 
 
 def the_claim(records: RecordStore, task: Task, listed: Iterable[str] | None = None) -> StoredClaim | None:

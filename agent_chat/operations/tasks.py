@@ -24,7 +24,7 @@ from agent_chat.records.task import (
     Task,
 )
 from agent_chat.records.value import Value
-from agent_chat.storage.journal import CLAIMS, OF_TASKS, TASKS
+from agent_chat.storage.journal import OF_TASKS, TASKS
 from agent_chat.storage.record_store import RecordStore
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ def create(channel: Channel, actor: str, task_id: str, changes: TaskChanges) -> 
         given = ticket(mutation, numbers)
         draft = Task(id=task_id, channel=channel.name, title="", created_by=creator, updated_at=given.now.wall // 1)
         task = plan_update(records, draft, changes)
-        commit_task(mutation, given, "create", creator, "task.created", None, task)
+        commit_task(mutation, given, "create", creator, "task.created", None, task, records=records)
     return Changed(task=task, seq=given.seq)
 
 
@@ -127,7 +127,7 @@ def update(channel: Channel, actor: str, task_id: str, changes: TaskChanges) -> 
         given = ticket(mutation, numbers)
         task = task.replace(updated_at=given.now.wall // 1)
         name = first_spelling(channel, numbers, name)
-        commit_task(mutation, given, "update", name, "task.updated", stored, task)
+        commit_task(mutation, given, "update", name, "task.updated", stored, task, records=records)
     return Changed(task=task, seq=given.seq)
 
 
@@ -251,6 +251,7 @@ def commit_task(
     before: StoredTask | None,
     task: Task,
     *,
+    records: RecordStore,
     claims: Sequence[StoredClaim] = (),
     claim: Claim | None = None,
 ) -> None:
@@ -259,10 +260,15 @@ def commit_task(
     changes = [Change(path=place, before=before.data if before else None, after=task_record.render(task))]
     target = ""
     if claim is not None:
-        target = f"{CLAIMS}/{claim_record.file_name(claim.task_id, claim.owner)}"
+        target = task_records.place_of_claim(claim)
         # Where case does not matter to the disk, two spellings are one file.
         target = names.spelling([stored.place for stored in claims], target) or target
         there = next((stored.data for stored in claims if stored.place == target), None)
+        stray = task_records.stray_at(records, target) if there is None else None
+        if stray is not None:
+            # Another program's claim on another task has the name that is ours; it gets the one that is its own.
+            there = stray.data
+            changes.append(Change(path=task_records.place_of_claim(stray.claim), before=None, after=stray.data))
         changes.append(Change(path=target, before=there, after=claim_record.render(claim)))
     changes += [
         Change(path=stored.place, before=stored.data, after=None) for stored in claims if stored.place != target

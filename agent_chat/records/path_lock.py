@@ -98,8 +98,21 @@ def paths_in(data: bytes) -> tuple[LockedPath, ...]:
         try:
             found.append(parse_path(item))
         except ValueError:
-            continue
+            found += _guessed(item)
     return tuple(found)
+
+
+def _guessed(item: object) -> list[LockedPath]:
+    """Returns what a path that breaks the rules most likely means: written as on Windows, or not in its normal form."""
+    text = item.get("normalized_path") if isinstance(item, dict) else None
+    if not isinstance(text, str):
+        return []
+    parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
+    normalized = "/".join(parts) or locked_path.WHOLE
+    try:
+        return [parse_path({"normalized_path": normalized, "display_path": text, "kind": locked_path.DIRECTORY})]
+    except ValueError:
+        return []
 
 
 def to_json(lock: PathLock) -> dict[str, object]:

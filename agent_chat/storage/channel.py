@@ -121,7 +121,11 @@ class Mutation:
 
     def __enter__(self) -> Mutation:
         channel = self.channel
-        if not self._lock.acquire(LOCK_SECONDS):
+        try:
+            acquired = self._lock.acquire(LOCK_SECONDS)
+        except OSError as error:
+            raise self._translated(error) from error
+        if not acquired:
             raise ChatError(
                 self._journal.busy if self._journal is not None else "CHANNEL_BUSY",
                 f"{channel.name} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s",

@@ -50,7 +50,7 @@ class LockIndex:
                 self._fresh[name] = line
             else:
                 line = self._read_line(place, mark)
-            found = [text.partition(" ") for text in line.split("\t")[1:]]
+            found = [text.partition(" ") for text in line.split("\t")[1:] if text]
             if may_matter is None or any(may_matter(path) for _, _, path in found):
                 yield (
                     place,

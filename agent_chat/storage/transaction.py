@@ -7,6 +7,8 @@ of it the old state or the new one.
 
 from __future__ import annotations
 
+import errno
+
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.records import journal_entry
@@ -84,6 +86,10 @@ def _entry(plan: Plan) -> Entry:
 
 def _carry_out(mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, progress: _Progress) -> None:
     files, places = mutation.files, mutation.channel.layout
+    for change in entry.changes:
+        if recovery.read(mutation.channel, change.path) != change.before:
+            # Whoever holds no lock, an editor or git, was at it: what it wrote must not be overwritten.
+            raise OSError(errno.EAGAIN, "it was changed meanwhile by another program", places.record(change.path))
     _make_folders(mutation, journal)
     temporary = mutation.write_temporary(journal_entry.render(entry))
     publication.name_new(files, temporary, places.record(journal.entry))
@@ -137,9 +143,14 @@ def _settled(mutation: Mutation, journal: Journal, plan: Plan, progress: _Progre
         if not mutation.holds_lock:
             raise OSError("the lock was deleted while it was held")
         settled = recovery.settle(mutation, journal, actor=plan.actor)
+    except KeyboardInterrupt as second:
+        raise KeyboardInterrupt(
+            f"{what} was interrupted, and so was undoing it: {channel.workspace.call(call)}"
+        ) from second
     except (OSError, ChatError) as second:
         if not told:
-            return False
+            message = f"{what} was interrupted and could not be undone yet: {channel.workspace.call(call)}"
+            raise KeyboardInterrupt(message) from second
         if progress.phase == journal_entry.PUBLISHED:
             raise channel.refusal(
                 journal.cleanup_failed,

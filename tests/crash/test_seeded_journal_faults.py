@@ -28,7 +28,7 @@ ENTRY = "agent_chat.records.journal_entry"
 INDEX = "agent_chat.storage.lock_index"
 RECORDS = "agent_chat.storage.record_store"
 RECOVERY = "agent_chat.storage.recovery"
-TASKS = "agent_chat.operations.task_views"
+VIEWS = "agent_chat.operations.task_views"
 TRANSACTION = "agent_chat.storage.transaction"
 
 CLAIM, LOCK, CREATE = "task claim", "lock, several paths", "task create, first in a channel"
@@ -188,7 +188,7 @@ FAULTS = (
     ),
     Fault(
         "what is pending is offered",
-        (Edit(TASKS, "ready = not (waits or pending or fault)", "ready = not (waits or fault)"),),
+        (Edit(VIEWS, "ready = not (waits or pending or fault)", "ready = not (waits or fault)"),),
         on(CLAIM, check_kills),
         "are offered though they are pending",
     ),

@@ -69,8 +69,7 @@ class Locks:
             raise RefusedError("PATH_LOCK_RECOVERY_REQUIRED")
         for own in found:
             if own.hold.session in (None, who.session) and all(covers(own, each) for each in wanted):
-                hold = own.hold.anew(lease.now, lease.granted(who).seconds)
-                return Step(own.id, own._replace(hold=hold), "path.lock.renewed")
+                return Step(own.id, own._replace(hold=lease.renewed(own.hold)), "path.lock.renewed")
         paths = {each.path: each for each in reversed(wanted)}  # of two kinds of one path the first counts
         return Step(id, Lock(id, frozenset(paths.values()), lease.granted(who), reason), "path.locked")
 

@@ -16,7 +16,7 @@ from agent_chat.operations.mending import mend
 from agent_chat.operations.messages import Draft
 from agent_chat.operations.recovery import recover_pending
 from agent_chat.operations.tasks import TaskChanges
-from agent_chat.storage.journal import JOURNALS, OF_LOCKS, OF_TASKS, Journal
+from agent_chat.storage.journal import JOURNALS, OF_LOCKS, OF_TASKS
 from agent_chat.storage.recovery import FINISHED, NOTHING, UNDONE
 from tests.model.lock_reference import PATHS
 from tests.model.work_machine import AGENTS, Fault, WorkMachine
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 HOLDER, ITS_OWN, OLD = "holder", "its own", "old"
-ids = st.sampled_from(["T-1", "T-1", "T-2", "T-3", "t-3", "t-4"])
+ids = st.sampled_from(["T-1", "T-2", "T-3", "t-3", "t-4"])
 agents = st.sampled_from(AGENTS)
 names = st.sampled_from([HOLDER, HOLDER, HOLDER, *AGENTS, "Bob"])
 sessions = st.sampled_from([ITS_OWN, ITS_OWN, ITS_OWN, None, None, "one", "two"])
 fences = st.sampled_from([None, None, None, ITS_OWN, OLD])
 lengths = st.sampled_from([None, None, "30", "90.5", "1000"])
+often = st.sampled_from([True, True, True, False])
 paths = st.lists(st.sampled_from(sorted(PATHS)), min_size=1, max_size=3)
-journals = st.sampled_from(JOURNALS)
+JOURNAL_OF = {journal.name: journal for journal in JOURNALS}
 
 
 class Work(WorkMachine):
@@ -57,6 +58,13 @@ class Work(WorkMachine):
         number = {None: None, ITS_OWN: hold.fence if hold is not None else 1, OLD: 2}[fence]
         return Actor(name=name, session=session, fence=number), Who(name.lower(), session, number)
 
+    def some_task(self, data: st.DataObject) -> str:
+        """The id of a task, more often of one that somebody holds."""
+        held = sorted(task.id for task in self.records["tasks"].values() if task.hold is not None)
+        known: bool = bool(held) and data.draw(often)
+        id: str = data.draw(st.sampled_from(held) if known else ids)
+        return id
+
     def hold_of_task(self, id: str) -> Hold | None:
         """The claim on a task, if there is one."""
         task = self.records["tasks"].get(key_of(id))
@@ -70,7 +78,7 @@ class Work(WorkMachine):
 
     @precondition(lambda self: len(self.records["tasks"]) < 5)
     @rule(
-        id=st.sampled_from(["t-1", "t-4", "T-5"]),
+        id=st.sampled_from(["t-4", "t-4", "T-5", "T-5", "t-1"]),
         name=st.sampled_from([*AGENTS, "Bob"]),
         depends_on=st.lists(ids, max_size=2),
     )
@@ -122,18 +130,35 @@ class Work(WorkMachine):
             lambda channel: tasks.update(channel, actor.name, id, changes),
         )
 
+    @rule(id=ids, name=names, session=sessions, seconds=lengths)
+    def claim(self, id: str, name: str, session: str | None, seconds: str | None) -> None:
+        """A task that waits for nothing gets into the hands of one agent."""
+        actor, who = self.who(name, session, None, self.hold_of_task(id))
+        self.change(
+            OF_TASKS,
+            lambda seq, _: self.tasks.claim(id, who, self.lease(seconds, seq)),
+            lambda channel: claims.claim(channel, id, actor, seconds),
+        )
+
     @rule(
-        command=st.sampled_from(["claim", "claim", "claim", "renew", "recover", "recover"]),
-        id=ids,
+        data=st.data(),
+        command=st.sampled_from(["claim", "renew", "renew", "recover", "recover"]),
         name=names,
         session=sessions,
         fence=fences,
         seconds=lengths,
     )
     def hold(
-        self, command: str, id: str, name: str, session: str | None, fence: str | None, seconds: str | None
+        self,
+        data: st.DataObject,
+        command: str,
+        name: str,
+        session: str | None,
+        fence: str | None,
+        seconds: str | None,
     ) -> None:
-        """A task gets into somebody's hands, or stays there."""
+        """A task stays in the hands of its holder, or, when its lease ran out, gets into those of whoever asks."""
+        id = self.some_task(data)
         actor, who = self.who(name, session, fence, self.hold_of_task(id))
         why = (self.title(),) if command == "recover" else ()
         self.change(
@@ -143,14 +168,15 @@ class Work(WorkMachine):
         )
 
     @rule(
+        data=st.data(),
         command=st.sampled_from(["done", "release", "cancel", "block", "block"]),
-        id=ids,
         name=names,
         session=sessions,
         fence=fences,
     )
-    def leave(self, command: str, id: str, name: str, session: str | None, fence: str | None) -> None:
+    def leave(self, data: st.DataObject, command: str, name: str, session: str | None, fence: str | None) -> None:
         """A task leaves the hands of its holder, or is blocked in them."""
+        id = self.some_task(data)
         actor, who = self.who(name, session, fence, self.hold_of_task(id))
         self.change(
             OF_TASKS,
@@ -175,15 +201,15 @@ class Work(WorkMachine):
     def target(self, data: st.DataObject) -> tuple[str, Hold | None]:
         """An id or a path by which a lock may be meant, and what is known of its hold."""
         locks = self.records["locks"]
-        # By its place in time, not by its id, so that a run can be repeated.
-        held = sorted(locks.values(), key=lambda lock: (lock.hold.fence, lock.hold.since, sorted(lock.paths)))
-        chosen = data.draw(st.none() | st.sampled_from(held)) if held else None
+        known: bool = bool(locks) and data.draw(often)
+        chosen = locks[data.draw(st.sampled_from(sorted(locks)))] if known else None
         if chosen is None:
             return data.draw(st.sampled_from([*sorted(PATHS), "0123456789abcdef"])), None
         by_path = data.draw(st.booleans())
         text = next(text for text in sorted(PATHS) if PATHS[text] in chosen.paths) if by_path else chosen.id
         return text, chosen.hold
 
+    @precondition(lambda self: self.records["locks"] or self.pending)
     @rule(
         data=st.data(),
         command=st.sampled_from(["renew", "unlock", "recover", "recover"]),
@@ -215,16 +241,16 @@ class Work(WorkMachine):
     # -- what was interrupted --------------------------------------------------------------------------------------
 
     @rule(
-        journal=journals,
-        name=st.none() | agents,
+        name=st.sampled_from(sorted(JOURNAL_OF)),
+        actor=st.none() | agents,
         resolution=st.sampled_from([None, None, None, "rollback", "published"]),
         keep=st.booleans(),
     )
-    def recover_pending(self, journal: Journal, name: str | None, resolution: str | None, keep: bool) -> None:
+    def recover_pending(self, name: str, actor: str | None, resolution: str | None, keep: bool) -> None:
         """A recovery makes of what is pending what everybody was shown; with nothing pending it does nothing."""
-        pending = self.pending.get(journal.name)
+        journal, pending = JOURNAL_OF[name], self.pending.get(name)
         result, hit = self.attempt(
-            lambda channel: recover_pending(channel, journal, name, resolution=resolution, keep=keep)
+            lambda channel: recover_pending(channel, journal, actor, resolution=resolution, keep=keep)
         )
         assert self.adopt() == []
         settled = self.entry(journal) is None
@@ -235,14 +261,14 @@ class Work(WorkMachine):
             outcome = NOTHING if pending is None else FINISHED if pending.is_out else UNDONE
             assert (result.outcome, settled) == (outcome, True)
         if settled:
-            self.pending.pop(journal.name, None)
+            self.pending.pop(name, None)
 
     @precondition(lambda self: self.pending)
     @rule()
     def recover_all(self) -> None:
         """Whatever is pending is settled, so that work goes on."""
-        for journal in JOURNALS:
-            self.recover_pending(journal, "carol", None, False)
+        for name in sorted(self.pending):
+            self.recover_pending(name, "carol", None, False)
 
     @precondition(lambda self: self.fault is None)
     @rule(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from agent_chat.errors import ChatError
-from agent_chat.operations import channels, doctor, messages, lock_views, path_locks, reading, task_views, tasks
+from agent_chat.operations import channels, doctor, lock_views, messages, path_locks, reading, task_views, tasks
 from agent_chat.operations.messages import Draft
 from agent_chat.records import journal_entry
 from agent_chat.records import message as message_record
@@ -18,7 +18,7 @@ from agent_chat.storage import filesystem, work_tree
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.journal import JOURNALS
 from agent_chat.storage.message_numbers import seq_of
-from agent_chat.storage.workspace import Workspace
+from agent_chat.storage.workspace import Ids, Workspace
 from tests.model import views
 from tests.model.lock_reference import PATHS, Locks, meet
 from tests.model.work_reference import Now, RefusedError, Step, Task, Tasks
@@ -81,13 +81,25 @@ class TwoClocks(BootClock):
         self.turn(seconds)
 
 
+class CountedIds(Ids):
+    """Ids that are the same in each run."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def fresh(self) -> str:
+        """The next one."""
+        self.count += 1
+        return f"{self.count:016x}"
+
+
 class WorkMachine(RuleBasedStateMachine):
     """One channel; what is not on the real disk is in `self.records`, as it is shown and as a recovery leaves it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.root = Path(tempfile.mkdtemp(prefix="agent-chat-model-"))
-        self.clock = TwoClocks(LONG_AGO)
+        self.clock, self.ids = TwoClocks(LONG_AGO), CountedIds()
         self.fault: Fault | None = None
         self.records: dict[str, Any] = {journal.name: {} for journal in JOURNALS}
         self.pending: dict[str, Pending] = {}
@@ -116,7 +128,7 @@ class WorkMachine(RuleBasedStateMachine):
 
     def workspace(self, files: FaultyFiles | None = None) -> Workspace:
         """The workspace of a call."""
-        return Workspace(str(self.root / "chat"), clock=self.clock, files=files)
+        return Workspace(str(self.root / "chat"), clock=self.clock, ids=self.ids, files=files)
 
     def channel(self) -> Channel:
         """The channel on a disk that works."""
@@ -204,8 +216,7 @@ class WorkMachine(RuleBasedStateMachine):
             code = error.code
         if journal.name in self.pending:
             code = code if code == "TASK_INVALID_UPDATE" else journal.pending
-        was_open = self.entry(journal)
-        forever = self.fault is not None and self.fault.forever
+        was_open, fault = self.entry(journal), self.fault
         result, hit = self.attempt(act)
         came = self.adopt()
         failed = isinstance(result, (Crash, ChatError, OSError))
@@ -214,6 +225,7 @@ class WorkMachine(RuleBasedStateMachine):
             assert (came, entry) == ([], was_open)
             assert failed or not code
             assert hit or getattr(result, "code", "") == code
+            self.fault = None if hit else fault  # it waits for a call that gets somewhere
             return None if failed else result
         assert hit or not failed, result
         assert len(came) <= 1
@@ -221,7 +233,7 @@ class WorkMachine(RuleBasedStateMachine):
             seq = came[0].seq if came else seq_of(entry.message_file) if entry is not None else 0
             id = came[0].title.rpartition(" ")[2] if came else entry.target if entry is not None else ""
             step = plan(seq or 0, id)
-        self._judge(journal, result, entry, came, forever=forever)
+        self._judge(journal, result, entry, came, forever=fault is not None and fault.forever)
         after = {**before, step.key: step.record}
         if step.record is None:
             del after[step.key]
