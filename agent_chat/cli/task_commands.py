@@ -125,6 +125,7 @@ def _readiness(view: TaskView) -> dict[str, object]:
         "ready": view.ready,
         "waiting_for": [{"id": each.id, "status": each.status} for each in view.waiting_for],
         **({"pending": True} if view.pending else {}),
+        **({"expired": True} if view.lapsed else {}),
     }
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from agent_chat.storage.message_store import Stored
     from agent_chat.storage.workspace import Workspace
 
-IGNORE_TEXT = "".join(f"{pattern}\n" for pattern in layout.IGNORED).encode("ascii")
 MAX_TOPIC_BYTES = 4096
 
 
@@ -90,7 +89,7 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
         files.make_folder(channel.layout.folder)
         files.make_folder(channel.layout.cache)
         files.sync_folder(workspace.root)
-        ignore_by_default(channel)
+        write_git_files(channel)
         record = meta.replace(channel=folder, created=workspace.clock.timestamp())
         # The record makes the channel: until it is there, a folder of that name is no channel.
         temporary = publication.write_temporary(workspace, channel.layout, channel_meta.render(record))
@@ -100,15 +99,17 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
     return channel
 
 
-def ignore_by_default(channel: Channel) -> bool:
-    """Writes the root's .gitignore unless there is one: what belongs to one machine is not tracked. True if written."""
+def write_git_files(channel: Channel) -> list[str]:
+    """Writes what the root tells git, each file unless there is one; returns the names of those that were written."""
     workspace = channel.workspace
-    target = layout.root_ignore(workspace.root)
-    if publication.exists(workspace.files, target):
-        return False
-    temporary = publication.write_temporary(workspace, channel.layout, IGNORE_TEXT)
-    publication.name_new(workspace.files, temporary, target)
-    return True
+    written: list[str] = []
+    for name, text in layout.GIT_FILES.items():
+        target = layout.join(workspace.root, name)
+        if not publication.exists(workspace.files, target):
+            temporary = publication.write_temporary(workspace, channel.layout, text.encode("ascii"))
+            publication.name_new(workspace.files, temporary, target)
+            written.append(name)
+    return written
 
 
 def overview(channel: Channel) -> Overview:

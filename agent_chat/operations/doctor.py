@@ -79,14 +79,15 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
                 remedy="rename one of the folders",
             )
         seen[folded] = name
-    ignore = layout.root_ignore(workspace.root)
-    if seen and not publication.exists(files, ignore):
-        yield Finding(
-            id="root.ignore",
-            path=ignore,
-            message="there is no .gitignore",
-            remedy=workspace.call("doctor --fix") + " writes it",
-        )
+    for name in layout.GIT_FILES if seen else ():
+        path = layout.join(workspace.root, name)
+        if not publication.exists(files, path):
+            yield Finding(
+                id="root.ignore",
+                path=path,
+                message=f"there is no {name}",
+                remedy=workspace.call("doctor --fix") + " writes it",
+            )
 
 
 def examine(channel: Channel, progress: Progress | None = None) -> Examined:

@@ -16,7 +16,10 @@ WARNING = "warning"
 # id: (severity, what must hold). docs/format.md has the same list, and the doctor's tests plant one damage for each.
 INVARIANTS: dict[str, tuple[str, str]] = {
     "root.writable": (ERROR, "the root and each channel can be written by who works in it"),
-    "root.ignore": (WARNING, "a root has a .gitignore, so that git leaves alone what belongs to one machine"),
+    "root.ignore": (
+        WARNING,
+        "a root has .gitignore and .gitattributes, so that git takes what it may, byte for byte",
+    ),
     "root.channels": (WARNING, "a folder with the name of a channel is one: it holds _meta.json"),
     "root.case": (ERROR, "no two channels differ only in case"),
     "channel.meta": (ERROR, "_meta.json is a valid record of a known version"),

@@ -102,12 +102,12 @@ def reason(noun: Noun, text: str) -> str:
 def time_left(lease: Lease, now: Moment) -> str:
     """Returns how a lease stands, as messages say it: `4 min left`, `ran out 2 h ago`, `suspect`."""
     standing = lease.standing(now)
-    remaining = lease.remaining(now)
+    left = lease.left(now)
     if standing == SUSPECT:
         return "suspect"
     if standing == EXPIRED:
-        return f"ran out {timestamps.format_age(-remaining)} ago"
-    return f"{timestamps.format_age(-(-remaining // 1))} left"
+        return f"ran out {timestamps.format_age(-left)} ago"
+    return f"{timestamps.format_age(-(-left // 1))} left"
 
 
 def require_holder(channel: Channel, noun: Noun, holding: Holding, actor: Actor, *, call: str) -> None:

@@ -7,7 +7,7 @@ recovery looks for the audit message by the name that it was to have.
 
 from __future__ import annotations
 
-from agent_chat.operations.channels import ignore_by_default
+from agent_chat.operations.channels import write_git_files
 from agent_chat.records.message import is_renumbered
 from agent_chat.storage import publication
 from agent_chat.storage.journal import JOURNALS
@@ -32,8 +32,7 @@ def mend(channel: Channel, examined: Examined, done: list[str] | None = None) ->
     """
     done = [] if done is None else done
     with channel.mutation() as mutation:
-        if ignore_by_default(channel):
-            done.append("wrote .gitignore")
+        done += [f"wrote {name}" for name in write_git_files(channel)]
         for path in publication.stale_temporaries(channel.workspace, channel.layout):
             channel.workspace.files.remove(path)
             done.append(f"removed {path}")

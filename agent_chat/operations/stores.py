@@ -41,11 +41,13 @@ def _channel(folder: Path, code: str, workspace: Workspace | None) -> Channel:
         return open_channel(workspace or Workspace(root), name)
     except ChatError as error:
         if error.code in ("CHANNEL_INVALID", "CHANNEL_NOT_FOUND", "ROOT_NOT_FOUND", "ROOT_INVALID"):
-            raise ChatError(code, f"{names.quoted(os.fspath(folder))} is no channel: {error.message}") from error
+            raise ChatError(
+                code, f"{names.quoted(os.fspath(folder), limit=200)} is no channel: {error.message}"
+            ) from error
         raise
     except OSError as error:
         fault = error.strerror or str(error)
-        raise ChatError(code, f"{names.quoted(os.fspath(folder))} cannot be opened: {fault}") from error
+        raise ChatError(code, f"{names.quoted(os.fspath(folder), limit=200)} cannot be opened: {fault}") from error
 
 
 class LeaseStore:

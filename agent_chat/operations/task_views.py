@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class TaskView(Value):
     """A task as it is shown: whether it can be claimed, what it waits for, its claim, and a warning about that.
 
-    `pending` tells that an undecided change is about it: it counts as held.
+    `pending` tells that an undecided change is about it: it counts as held. `lapsed` tells that its lease ran out or is
+    suspect, so that it has to be recovered rather than claimed.
     """
 
     task: Task
@@ -32,6 +33,7 @@ class TaskView(Value):
     waiting_for: tuple[Dependency, ...]
     claim: Claim | None = None
     pending: bool = False
+    lapsed: bool = False
     fault: str = ""
 
 
@@ -101,11 +103,11 @@ def _looked_at(
             raise
         fault, fits = f"{error.code}: {error.message}", False
     ready = not (waits or pending or fault) and task.status not in (*FINAL, task_record.BLOCKED)
-    if claim is None:
-        ready = ready and task.status == OPEN
-    else:
-        ready = ready and claim.lease.standing(now) != ACTIVE
-    return TaskView(task=task, ready=ready, waiting_for=tuple(waits), claim=claim, pending=pending, fault=fault), fits
+    lapsed = claim is not None and claim.lease.standing(now) != ACTIVE
+    ready = ready and (task.status == OPEN if claim is None else lapsed)
+    return TaskView(
+        task=task, ready=ready, waiting_for=tuple(waits), claim=claim, pending=pending, lapsed=lapsed, fault=fault
+    ), fits
 
 
 def can_end(view: TaskView) -> bool:

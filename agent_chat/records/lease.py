@@ -40,24 +40,24 @@ class Lease(Value):
 
     def remaining(self, now: Moment) -> float:
         """Returns the seconds left, the grace included; not above 0 when it has run out."""
-        return self._remaining(now) + (0.0 if self._is_of(now) else GRACE_SECONDS)
+        return self.left(now) + (0.0 if self._is_of(now) else GRACE_SECONDS)
+
+    def left(self, now: Moment) -> float:
+        """Returns the seconds until it ends as it was granted, below 0 when it has ended; no grace is in it."""
+        if self.boot_expires is not None and self._is_of(now):
+            return self.boot_expires - now.boot
+        return self.expires - now.wall
 
     def _is_of(self, now: Moment) -> bool:
         """Tells whether it was granted on this boot, so that the boot clock judges it."""
         return self.boot_expires is not None and bool(self.boot_id) and self.boot_id == now.boot_id
-
-    def _remaining(self, now: Moment) -> float:
-        """Returns the seconds left by the clock that judges it."""
-        if self.boot_expires is not None and self._is_of(now):
-            return self.boot_expires - now.boot
-        return self.expires - now.wall
 
     def standing(self, now: Moment) -> str:
         """Returns ACTIVE, EXPIRED or SUSPECT."""
         if self.remaining(now) <= 0:
             return EXPIRED
         length = self.seconds if self.seconds is not None else max(self.expires - self.granted, 0.0)
-        return SUSPECT if self._remaining(now) > min(length, MAX_SECONDS) + SUSPECT_SECONDS else ACTIVE
+        return SUSPECT if self.left(now) > min(length, MAX_SECONDS) + SUSPECT_SECONDS else ACTIVE
 
 
 def granted(now: Moment, seconds: float) -> Lease:

@@ -19,8 +19,11 @@ TAKEN_BACK_PREFIX = "taken-back-"
 AUDIT_FOLDER = "audit"
 PENDING = ".pending.md"
 IGNORE_FILE = ".gitignore"
+ATTRIBUTES_FILE = ".gitattributes"
 # What a root under git does not track: what belongs to one machine, or is not yet decided.
 IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", "_sessions/")
+# What a root tells git: which files to leave alone, and that all others are to be taken byte for byte.
+GIT_FILES = {IGNORE_FILE: "".join(f"{pattern}\n" for pattern in IGNORED), ATTRIBUTES_FILE: "* -text\n"}
 FOLDERS = (CACHE, CURSORS, "tasks", "claims", "locks")
 OURS = frozenset((META, LOCK, *FOLDERS, "state.md", "tombstones.md"))
 # Files that agent-chat-plugin keeps in a channel and that are none of ours to judge.
@@ -82,8 +85,3 @@ class ChannelLayout:
 def root_lock(root: str) -> str:
     """Returns the path of the lock under which channels are made."""
     return join(root, LOCK)
-
-
-def root_ignore(root: str) -> str:
-    """Returns the path of the root's list of files that git leaves alone."""
-    return join(root, IGNORE_FILE)

@@ -115,6 +115,8 @@ def is_published(channel: Channel, entry: Entry) -> bool | None:
         data = channel.workspace.files.read_file(channel.layout.file(entry.message_file), message_record.MAX_FILE_BYTES)
     except FileNotFoundError:
         return False
+    except NotOrdinaryError:
+        return None
     try:
         return data == entry.message or message_record.parse(data).transaction == entry.id
     except message_record.MessageError:

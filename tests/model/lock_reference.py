@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.model.work_reference import Lease, Lock, Now, RefusedError, Step, Who, require_rights
@@ -69,7 +70,10 @@ class Locks:
             raise RefusedError("PATH_LOCK_RECOVERY_REQUIRED")
         for own in found:
             if own.hold.session in (None, who.session) and all(covers(own, each) for each in wanted):
-                return Step(own.id, own._replace(hold=lease.renewed(own.hold)), "path.lock.renewed")
+                hold = lease.renewed(own.hold)
+                if {each.path for each in wanted} != {path for path, _ in own.paths}:  # a part never shortens the whole
+                    hold = own.hold.anew(lease.now, max(hold.seconds, math.ceil(own.hold.ends - lease.now.boot)))
+                return Step(own.id, own._replace(hold=hold), "path.lock.renewed")
         paths = {each.path: each for each in reversed(wanted)}  # of two kinds of one path the first counts
         return Step(id, Lock(id, frozenset(paths.values()), lease.granted(who), reason), "path.locked")
 

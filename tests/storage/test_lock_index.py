@@ -1,4 +1,4 @@
-"""The index of locks is believed only of files that are still those that were read, and costs time only when it fails."""
+"""The index of locks is believed only of files that are still those that were read; its failures cost time only."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def sealed(text: bytes, version: bytes = b"1") -> bytes:
 
 def damage(data: bytes, kind: str) -> bytes:
     """An index that is damaged in some way."""
-    head, _, text = data.partition(b"\n")
+    text = data.partition(b"\n")[2]
     return {
         "empty": b"",
         "garbage": b"\xff\0\n\n\t",

@@ -9,7 +9,6 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_chat.operations.channels import IGNORE_TEXT
 from agent_chat.records import channel_meta, message
 from agent_chat.storage import cursor_store, layout
 from agent_chat.storage.message_numbers import seq_of
@@ -96,9 +95,10 @@ def view_of(disk: Disk) -> RootView:
         for folder in sorted(disk.folders)
         if os.path.join(folder, layout.META) in disk.files and folder
     }
+    for name, text in layout.GIT_FILES.items():
+        if disk.files.get(name, text.encode()) != text.encode():
+            broken.append(name)
     ignore = disk.files.get(layout.IGNORE_FILE)
-    if ignore not in (None, IGNORE_TEXT):
-        broken.append(layout.IGNORE_FILE)
     return RootView({name: view for name, view in channels.items() if view is not None}, ignore is not None, (*broken,))
 
 
