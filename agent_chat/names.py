@@ -203,6 +203,12 @@ def message_file_name(seq: int, sender: str, title: str) -> str:
     return f"{start}{slug(title, max_bytes=room)}.md"
 
 
+def fault_of_session(text: str) -> str | None:
+    """Returns what is wrong with a session's id, or None when nothing is: 1 to 64 ASCII letters, digits, - and _."""
+    plain = text.isascii() and text.replace("-", "").replace("_", "").isalnum()
+    return None if plain and len(text) <= 64 else "it must have 1 to 64 of A-Z a-z 0-9 - _, and a letter or digit"
+
+
 def quoted(text: str, *, limit: int = 60) -> str:
     """Returns a text as it may stand in a one-line message: quoted, escaped and cut."""
     return repr(text if len(text) <= limit else text[:limit] + "…")

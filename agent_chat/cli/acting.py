@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_chat import names
 from agent_chat.cli.message_text import AUDIT_RUN, json_size, text_size
 from agent_chat.errors import ChatError
 from agent_chat.operations.leases import Actor
@@ -51,8 +52,7 @@ def _session_id(request: Request) -> str | None:
     if not token:
         return None
     session, _, secret = token.partition(".")
-    plain = session.isascii() and session.replace("-", "").replace("_", "").isalnum()
-    if not (secret and plain and len(session) <= 64):
+    if not secret or names.fault_of_session(session):
         raise ChatError("SESSION_TOKEN_INVALID", "AGENT_CHAT_TOKEN is no token: <id>.<secret>")
     return session
 

@@ -65,7 +65,7 @@ FENCE = Argument(
     metavar="N",
     kind="integer",
     minimum=0,
-    help="act only if this is still the claim's fence",
+    help="act only if this is still its fence",
 )
 REASON = Argument(name="reason", spellings=("--reason",), metavar="TEXT", required=True, help="why, in one line")
 RESOLVE = Argument(

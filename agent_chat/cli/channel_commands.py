@@ -163,7 +163,7 @@ def _still_held(channel: Channel, name: str) -> tuple[str, ...]:
 
     try:
         views, _ = task_views.every(channel, channel.workspace.clock.moment())
-        locks = lock_views.every(channel).conflicts
+        locks = lock_views.every(channel).locks
     except (ChatError, OSError) as error:
         return (f"what {name} still holds cannot be told: {error}",)
     held = [f"task {view.task.id}" for view in views if view.claim is not None and names.same(view.claim.owner, name)]

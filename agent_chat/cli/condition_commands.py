@@ -51,7 +51,7 @@ def _for_path(request: Request, channel: Channel, agent: str, path: str, timeout
     located = Locator(request, channel)(path)
     outcome = wait_for_path(channel, agent, located, timeout=timeout, interval=interval)
     now = channel.workspace.clock.moment()
-    conflicts = outcome.checked.conflicts
+    conflicts = outcome.checked.locks
     lines = [safe_line(conflict_text(each, now)) for each in conflicts] or ["free"]
     if outcome.timed_out:
         lines.append(f"not free within {timeout:g} s; call again")

@@ -100,9 +100,9 @@ def check(request: Request) -> Reply:
     now = channel.workspace.clock.moment()
     checked = lock_views.check(channel, _located(request, channel), optional_agent(request))
     return Reply(
-        data={**channel.where(), "conflicts": [lock_views.conflict_fields(each, now) for each in checked.conflicts]},
-        text=lambda: "\n".join(safe_line(lock_views.conflict_text(each, now)) for each in checked.conflicts) or "free",
-        status=1 if checked.conflicts else 0,
+        data={**channel.where(), "conflicts": [lock_views.conflict_fields(each, now) for each in checked.locks]},
+        text=lambda: "\n".join(safe_line(lock_views.conflict_text(each, now)) for each in checked.locks) or "free",
+        status=1 if checked.locks else 0,
         warnings=checked.warnings,
     )
 
@@ -113,10 +113,8 @@ def list_all(request: Request) -> Reply:
     now = channel.workspace.clock.moment()
     checked = lock_views.every(channel)
     return Reply(
-        data={**channel.where(), "locks": [lock_views.conflict_fields(each, now) for each in checked.conflicts]},
-        text=lambda: (
-            "\n".join(safe_line(lock_views.conflict_text(each, now)) for each in checked.conflicts) or "no locks"
-        ),
+        data={**channel.where(), "locks": [lock_views.conflict_fields(each, now) for each in checked.locks]},
+        text=lambda: "\n".join(safe_line(lock_views.conflict_text(each, now)) for each in checked.locks) or "no locks",
         warnings=checked.warnings,
     )
 

@@ -9,8 +9,8 @@ from agent_chat.operations.leases import (
     CLAIM,
     Actor,
     Holding,
-    actor_name,
     duration,
+    known_actor,
     lapsed,
     reason,
     require_holder,
@@ -18,7 +18,7 @@ from agent_chat.operations.leases import (
     require_running,
     time_left,
 )
-from agent_chat.operations.participants import first_spelling, known_as
+from agent_chat.operations.participants import first_spelling
 from agent_chat.operations.tasks import (
     Changed,
     checked_id,
@@ -52,11 +52,6 @@ class _Call:
         self.numbers = mutation.numbers()
         self.actor = actor.replace(name=first_spelling(channel, self.numbers, actor.name))
         self.ticket: Ticket = ticket(mutation, self.numbers)
-
-    @property
-    def whose(self) -> str:
-        """Whose the task is, as messages say it."""
-        return f" ({self.task.owner})" if self.task.owner is not None else ""
 
     @property
     def look(self) -> str:
@@ -137,7 +132,7 @@ class _Call:
 def _checked(channel: Channel, task_id: str, actor: Actor) -> Actor:
     """Returns who acts, known to the channel; refuses bad names and ids by the codes of leases."""
     checked_id(task_id, "LEASE_INVALID_TASK_ID")
-    return actor.replace(name=known_as(channel, channel.meta, actor_name(CLAIM, actor.name)))
+    return known_actor(channel, CLAIM, actor)
 
 
 def claim(channel: Channel, task_id: str, actor: Actor, lease_seconds: str | None = None) -> Changed:

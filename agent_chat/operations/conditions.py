@@ -79,7 +79,7 @@ def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: fl
         agent,
         OF_LOCKS,
         look,
-        lambda seen: all(names.same(each.owner, agent) for each in seen.conflicts),
+        lambda seen: all(names.same(each.owner, agent) for each in seen.locks),
         timeout,
         interval,
     )
@@ -107,11 +107,13 @@ def _wait(
             seen = look()
             if is_over(seen):
                 return seen, False, warnings
-            while clock.monotonic() - looked_at < LONGEST_TRUST_SECONDS and _mark(channel, journal) == mark:
+            while True:
                 left = deadline - clock.monotonic()
                 if left <= 0:
                     return seen, True, warnings
                 clock.sleep(min(left, interval))
+                if clock.monotonic() - looked_at >= LONGEST_TRUST_SECONDS or _mark(channel, journal) != mark:
+                    break
     finally:
         for lock in presence:
             lock.release()

@@ -46,9 +46,11 @@ def _looked_at(channel: Channel, place: str, findings: Iterator[Finding]) -> Ite
     """Yields what a check finds; where it cannot look, that is a finding too."""
     try:
         yield from findings
-    except OSError as error:
-        path = path_of(error) or channel.layout.record(place)
-        yield unreadable(path, error, id="record.file")
+    except (OSError, ChatError) as error:
+        cause = error.__cause__ if isinstance(error, ChatError) else error
+        if not isinstance(cause, OSError):
+            raise
+        yield unreadable(path_of(cause) or channel.layout.record(place), cause, id="record.file")
 
 
 # -- folders -----------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_chat import names, timestamps
 from agent_chat.errors import ChatError
+from agent_chat.operations.participants import known_as
 from agent_chat.records.lease import ACTIVE, EXPIRED, MAX_SECONDS, SUSPECT
 from agent_chat.records.value import Value
 
@@ -72,10 +73,18 @@ def actor_name(noun: Noun, text: str) -> str:
         raise ChatError(noun.invalid_owner, error.message, name=text) from error
 
 
+def known_actor(channel: Channel, noun: Noun, actor: Actor) -> Actor:
+    """Returns who acts as the channel spells it; refuses a bad name by the noun's code, and a bad session."""
+    fault = names.fault_of_session(actor.session) if actor.session is not None else None
+    if fault:
+        raise ChatError("SESSION_TOKEN_INVALID", f"{names.quoted(str(actor.session))} is no session: {fault}")
+    return actor.replace(name=known_as(channel, channel.read_meta(), actor_name(noun, actor.name)))
+
+
 def duration(noun: Noun, text: str | None, default: float) -> float:
     """Returns the seconds of a lease; refuses what is not positive, not finite or over 30 days."""
     if text is None:
-        return default
+        return min(default, MAX_SECONDS)
     plain = text.isascii() and "_" not in text
     try:
         seconds = float(text) if plain else -1.0

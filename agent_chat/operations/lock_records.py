@@ -76,7 +76,7 @@ def parse_lock(records: RecordStore, place: str, data: bytes) -> StoredLock:
 
 def read_lock(records: RecordStore, place: str) -> StoredLock | None:
     """Returns a lock, damaged or not, None where there is none."""
-    pending = records.is_held(place)
+    pending = records.concerns(place)
     data: bytes | None = b""
     try:
         data = records.read(place)
@@ -129,7 +129,7 @@ def in_the_way(records: RecordStore, wanted: Wanted, index: LockIndex) -> Iterat
             if stored is not None and wanted.meets(stored.paths):
                 seen.add(place)
                 yield stored
-    for place, data in records.pending():
+    for place, data in records.undecided():
         if data is not None and place not in seen:
             paths = path_lock.paths_in(data)
             if wanted.meets(paths):

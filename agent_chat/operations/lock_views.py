@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Checked(Value):
     """The locks in the way of some paths, and warnings."""
 
-    conflicts: tuple[StoredLock, ...]
+    locks: tuple[StoredLock, ...]
     warnings: tuple[str, ...]
 
 
@@ -55,13 +55,13 @@ def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Ch
         each for each in found if name is None or not names.same(each.owner, name) or each.has_run_out(now)
     )
     faults = (*index.warnings, *(each.fault for each in conflicts if each.fault))
-    return Checked(conflicts=conflicts, warnings=records.warnings() + faults)
+    return Checked(locks=conflicts, warnings=records.warnings() + faults)
 
 
 def require_end(channel: Channel, agent: str, checked: Checked) -> None:
     """Refuses to wait for what ends by no doing of others: locks that ran out or are suspect, and damaged ones."""
     now = channel.workspace.clock.moment()
-    others = [each for each in checked.conflicts if not names.same(each.owner, agent)]
+    others = [each for each in checked.locks if not names.same(each.owner, agent)]
     if any(each.pending or (each.lock is not None and each.lock.lease.standing(now) == ACTIVE) for each in others):
         return
     for stored in others:
@@ -75,7 +75,7 @@ def every(channel: Channel) -> Checked:
     """Returns all locks, and warnings."""
     records = RecordStore(channel, OF_LOCKS)
     found = tuple(sorted(lock_records.every_lock(records), key=_age))
-    return Checked(conflicts=found, warnings=records.warnings() + tuple(each.fault for each in found if each.fault))
+    return Checked(locks=found, warnings=records.warnings() + tuple(each.fault for each in found if each.fault))
 
 
 def paths_text(paths: Sequence[LockedPath]) -> str:

@@ -9,7 +9,7 @@ from agent_chat.operations.audited import Ticket, carry_out, ticket
 from agent_chat.operations.leases import PATH_LOCK, Actor
 from agent_chat.operations.lock_records import StoredLock, Wanted, place_of
 from agent_chat.operations.lock_views import holding_of
-from agent_chat.operations.participants import first_spelling, known_as
+from agent_chat.operations.participants import first_spelling
 from agent_chat.records import locked_path, path_lock
 from agent_chat.records.journal_entry import Change
 from agent_chat.records.lease import ACTIVE, DEFAULT_SECONDS, EXPIRED, granted
@@ -149,11 +149,6 @@ class _Call:
         )
 
 
-def _checked(channel: Channel, actor: Actor) -> Actor:
-    """Returns who acts, known to the channel; refuses a bad name by the code of path locks."""
-    return actor.replace(name=known_as(channel, channel.meta, leases.actor_name(PATH_LOCK, actor.name)))
-
-
 def lock(
     channel: Channel,
     actor: Actor,
@@ -166,12 +161,11 @@ def lock(
     """Locks all paths for the actor, or none; fails with PATH_LOCK_CONFLICT or PATH_LOCK_RECOVERY_REQUIRED.
 
     Where one of the actor's own running locks covers them all, that lock's lease runs anew, for its own length where
-    none is given. `tree_words` are the words
-    by which a command finds the same work tree.
+    none is given. `tree_words` are the words by which a command finds the same work tree.
     """
     if not located:
         raise ChatError("PATH_LOCK_INVALID_PATH", "no path was named")
-    who = _checked(channel, actor)
+    who = leases.known_actor(channel, PATH_LOCK, actor)
     seconds = leases.duration(PATH_LOCK, lease_seconds, DEFAULT_SECONDS)
     reason = leases.reason(PATH_LOCK, why) if why is not None else None
     with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
@@ -182,10 +176,10 @@ def lock(
         if covering is not None:
             stored, held = covering
             own_seconds = leases.duration(PATH_LOCK, lease_seconds, held.lease.seconds or DEFAULT_SECONDS)
-            if not _is_whole(held, located):
+            if not _is_whole(held, located) and held.lease.standing(call.ticket.now) == ACTIVE:
                 # Asking for a part must not shorten the whole.
                 own_seconds = max(own_seconds, int(-(-held.lease.remaining(call.ticket.now) // 1)))
-            taken = held.replace(lease=granted(call.ticket.now, own_seconds))
+            taken = held.replace(lease=granted(call.ticket.now, own_seconds), reason=reason or held.reason)
             call.commit("renew-lock", "path.lock.renewed", stored, taken)
         else:
             taken = _new_lock(call, located).replace(lease=granted(call.ticket.now, seconds), reason=reason)
@@ -258,7 +252,7 @@ def _covering(call: _Call, own: Sequence[StoredLock], located: Sequence[Located]
 
 def renew(channel: Channel, actor: Actor, target: str, locate: Locate, *, lease_seconds: str | None = None) -> Locked:
     """Makes the holder's lease run anew from now, for its own length where none is given."""
-    who = _checked(channel, actor)
+    who = leases.known_actor(channel, PATH_LOCK, actor)
     leases.duration(PATH_LOCK, lease_seconds, DEFAULT_SECONDS)
     with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
         call = _Call(channel, mutation, who)
@@ -272,7 +266,7 @@ def renew(channel: Channel, actor: Actor, target: str, locate: Locate, *, lease_
 
 def unlock(channel: Channel, actor: Actor, target: str, locate: Locate) -> Locked:
     """Gives a whole lock back; only its owner can, and only while its lease runs."""
-    who = _checked(channel, actor)
+    who = leases.known_actor(channel, PATH_LOCK, actor)
     with channel.mutation(OF_LOCKS, actor=who.name) as mutation:
         call = _Call(channel, mutation, who)
         stored, held = call.target(target, locate)
@@ -285,7 +279,7 @@ def recover(
     channel: Channel, actor: Actor, target: str, locate: Locate, why: str, *, lease_seconds: str | None = None
 ) -> Locked:
     """Gives a lock whose lease has run out, or is suspect, to the actor, with a reason; the former owner included."""
-    who = _checked(channel, actor)
+    who = leases.known_actor(channel, PATH_LOCK, actor)
     reason = leases.reason(PATH_LOCK, why)
     seconds = leases.duration(PATH_LOCK, lease_seconds, DEFAULT_SECONDS)
     with channel.mutation(OF_LOCKS, actor=who.name) as mutation:

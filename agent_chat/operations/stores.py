@@ -47,6 +47,7 @@ def _channel(folder: Path, code: str, workspace: Workspace | None) -> Channel:
         raise
     except OSError as error:
         fault = error.strerror or str(error)
+        code = code if isinstance(error, (filesystem.NotOrdinaryError, FileNotFoundError)) else "IO_ERROR"
         raise ChatError(code, f"{names.quoted(os.fspath(folder), limit=200)} cannot be opened: {fault}") from error
 
 
@@ -55,7 +56,13 @@ class LeaseStore:
 
     def __init__(self, channel: Path, *, workspace: Workspace | None = None) -> None:
         """`channel` is the channel's folder; LEASE_INVALID_CHANNEL for one that is none."""
-        self.channel = _channel(channel, "LEASE_INVALID_CHANNEL", workspace)
+        self._folder, self._workspace = channel, workspace
+        _ = self.channel
+
+    @property
+    def channel(self) -> Channel:
+        """The channel, opened anew at each call: who is in it may have changed since the last."""
+        return _channel(self._folder, "LEASE_INVALID_CHANNEL", self._workspace)
 
     def load(self, task_id: str) -> Claim | None:
         """Returns the claim on a task, None without one; TASK_NOT_FOUND for a task that is not there."""
@@ -64,9 +71,11 @@ class LeaseStore:
         return found.claim if found is not None else None
 
     def list(self) -> dict[str, Claim]:
-        """Returns the claims by task id; fails with the code of the first damaged one."""
+        """Returns the claims by task id; fails with the code of the first damaged task or claim."""
         records = RecordStore(self.channel, OF_TASKS)
-        tasks, _ = task_records.every_task(records)
+        tasks, damaged = task_records.every_task(records)
+        for task_id in damaged:
+            task_records.load_task(records, task_id)
         found = {stored.task.id: task_records.the_claim(records, stored.task) for stored in tasks}
         return {task: stored.claim for task, stored in found.items() if stored is not None}
 
@@ -105,9 +114,10 @@ class LeaseStore:
         *,
         lease_seconds: float | None = None,
         session: str | None = None,
+        fence: int | None = None,
     ) -> Changed:
         """Takes over a task whose lease ran out."""
-        actor = Actor(name=owner, session=session)
+        actor = Actor(name=owner, session=session, fence=fence)
         return claims.recover(self.channel, task_id, actor, reason, _text(lease_seconds))
 
     def recover_pending(
@@ -122,8 +132,14 @@ class PathLockStore:
 
     def __init__(self, channel: Path, *, work_tree: Path | None = None, workspace: Workspace | None = None) -> None:
         """`channel` is the channel's folder; PATH_LOCK_INVALID_CHANNEL for one that is none."""
-        self.channel = _channel(channel, "PATH_LOCK_INVALID_CHANNEL", workspace)
+        self._folder, self._workspace = channel, workspace
+        _ = self.channel
         self._named = os.fspath(work_tree) if work_tree is not None else None
+
+    @property
+    def channel(self) -> Channel:
+        """The channel, opened anew at each call: who is in it may have changed since the last."""
+        return _channel(self._folder, "PATH_LOCK_INVALID_CHANNEL", self._workspace)
 
     def locate(self, path: str) -> Located:
         """Returns where a path lies in the work tree; fails as the commands do."""
@@ -149,14 +165,14 @@ class PathLockStore:
             raise TypeError("paths must be a list of paths")
         return [self.locate(os.fspath(path)) for path in paths]
 
-    def list(self) -> tuple[PathLock, ...]:
-        """Returns all locks that can be read."""
-        return tuple(each.lock for each in lock_views.every(self.channel).conflicts if each.lock is not None)
+    def list(self) -> tuple[PathLock | None, ...]:
+        """Returns all locks in the order in which they were taken; None stands for a damaged one."""
+        return tuple(each.lock for each in lock_views.every(self.channel).locks)
 
     def check(self, paths: Sequence[Path], *, owner: str | None = None) -> tuple[PathLock | None, ...]:
         """Returns the locks in the way of some paths, those of `owner` left out; None stands for a damaged one."""
         found = lock_views.check(self.channel, self._located(paths), owner)
-        return tuple(each.lock for each in found.conflicts)
+        return tuple(each.lock for each in found.locks)
 
     def lock(
         self,
@@ -198,9 +214,10 @@ class PathLockStore:
         *,
         lease_seconds: float | None = None,
         session: str | None = None,
+        fence: int | None = None,
     ) -> Locked:
         """Takes over a lock whose lease ran out."""
-        actor = Actor(name=owner, session=session)
+        actor = Actor(name=owner, session=session, fence=fence)
         seconds = _text(lease_seconds)
         return path_locks.recover(self.channel, actor, target, self.locate, reason, lease_seconds=seconds)
 

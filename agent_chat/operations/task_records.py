@@ -116,17 +116,17 @@ def parse_task(records: RecordStore, place: str, data: bytes) -> StoredTask:
     return StoredTask(task=task, place=place, data=data)
 
 
-def every_task(records: RecordStore) -> tuple[list[StoredTask], list[str]]:
-    """Returns all tasks in order of their ids, and a warning for each damaged one."""
+def every_task(records: RecordStore) -> tuple[list[StoredTask], dict[str, str]]:
+    """Returns all tasks in order of their ids, and a warning for each that is set aside, by its folded id."""
     found: list[StoredTask] = []
-    warnings: list[str] = []
+    warnings: dict[str, str] = {}
     seen: dict[str, str] = {}
     for name in records.names(TASKS):
         place = f"{TASKS}/{name}"
         other = seen.setdefault(names.fold(name), name)
         if other != name:
-            warnings.append(
-                f"{records.channel.name}/{place} has the id of {other} but for case; doctor tells what to do"
+            warnings[names.fold(name)] = (
+                f"{records.channel.name}/{place} has the id of {other} but for case; see doctor"
             )
         try:
             data = records.read(place)
@@ -135,7 +135,7 @@ def every_task(records: RecordStore) -> tuple[list[StoredTask], list[str]]:
         except ChatError as error:
             if error.kind != DAMAGED:
                 raise
-            warnings.append(f"{error.code}: {error.message}")
+            warnings[names.fold(name[: -len(END)])] = f"{error.code}: {error.message}"
     return sorted(found, key=lambda stored: stored.task.id), warnings
 
 
@@ -199,7 +199,7 @@ def claims_on(records: RecordStore, task: Task, listed: Iterable[str] | None = N
                 continue
             stored = parse_claim(records, place, data)
         except ChatError as error:
-            if error.kind != DAMAGED or claim_record.is_of(name, task.id):
+            if error.kind != DAMAGED or _may_hold(records, name, task.id):
                 raise
             continue
         if names.same(stored.claim.task_id, task.id):
@@ -207,6 +207,12 @@ def claims_on(records: RecordStore, task: Task, listed: Iterable[str] | None = N
     if not found and task.lease_expires_at is not None and task.owner is not None:
         found.append(_from_task(task, task.owner, task.lease_expires_at))
     return found
+
+
+def _may_hold(records: RecordStore, name: str, task_id: str) -> bool:
+    """Tells whether a damaged claim may be one on a task: by its name, unless that is of another task that is there."""
+    other = name[: -len(END)].rpartition(".")[0]
+    return claim_record.is_of(name, task_id) or names.spelling(records.names(TASKS), other + END) is None
 
 
 def _from_task(task: Task, owner: str, expires: float) -> StoredClaim:

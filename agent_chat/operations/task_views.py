@@ -12,7 +12,7 @@ from agent_chat.records.claim import Claim
 from agent_chat.records.lease import ACTIVE
 from agent_chat.records.task import CANCELLED, FINAL, OPEN, Task
 from agent_chat.records.value import Value
-from agent_chat.storage.journal import CLAIMS, OF_TASKS, TASKS
+from agent_chat.storage.journal import CLAIMS, OF_TASKS
 from agent_chat.storage.record_store import RecordStore
 
 TYPE_CHECKING = False
@@ -51,8 +51,8 @@ def every(channel: Channel, now: Moment) -> tuple[list[TaskView], tuple[str, ...
     records = RecordStore(channel, OF_TASKS)
     stored, warnings = task_records.every_task(records)
     known = {names.fold(each.task.id): each.task.status for each in stored}
-    for text in warnings:
-        known.setdefault(_id_in(text), "damaged")
+    for damaged in warnings:
+        known.setdefault(damaged, "damaged")
     claims: dict[str, list[str]] = {}
     for name in records.names(CLAIMS):
         end = name.find(".")
@@ -61,12 +61,7 @@ def every(channel: Channel, now: Moment) -> tuple[list[TaskView], tuple[str, ...
             end = name.find(".", end + 1)
     views = [_view(records, each, now, known, claims.get(names.fold(each.task.id), [])) for each in stored]
     faults = tuple(view.fault for view in views if view.fault)
-    return views, records.warnings() + tuple(warnings) + faults
-
-
-def _id_in(warning: str) -> str:
-    """Returns the folded id of the task that a warning about a damaged record is about."""
-    return names.fold(warning.partition(f"/{TASKS}/")[2].partition(f"{task_records.END} ")[0])
+    return views, records.warnings() + tuple(warnings.values()) + faults
 
 
 def _view(
@@ -92,7 +87,7 @@ def _looked_at(
     """Returns a task as it is shown, and whether its claim, by a file of its own, is the one that it tells of."""
     task = stored.task
     waits = task_records.waiting_for(records, task, known)
-    pending = records.is_held(stored.place)
+    pending = records.concerns(stored.place)
     claim, fault, fits = None, "", True
     try:
         found = task_records.the_claim(records, task, listed)

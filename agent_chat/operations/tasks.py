@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.errors import DAMAGED, ChatError
+from agent_chat.errors import ChatError
 from agent_chat.operations import task_records
 from agent_chat.operations.audited import Ticket, carry_out, ticket
 from agent_chat.operations.participants import first_spelling, participant
@@ -197,12 +197,8 @@ def _refuse_cycle(records: RecordStore, task_id: str, first: Sequence[str]) -> N
     pending = list(first)
     while pending:
         above = pending.pop()
-        try:
-            stored = task_records.find_task(records, above)
-        except ChatError as error:
-            if error.kind != DAMAGED:
-                raise
-            continue  # a damaged task is never done, so nothing that depends on it becomes ready by mistake
+        # A task that cannot be read may close the cycle: then it is refused, with that task's code.
+        stored = task_records.find_task(records, above)
         for below in stored.task.depends_on if stored is not None else ():
             if names.same(below, task_id):
                 raise ChatError("TASK_DEPENDENCY_CYCLE", f"task {task_id} would depend on itself through {above}")
@@ -242,6 +238,25 @@ def require_dependencies(records: RecordStore, task: Task, status: str) -> None:
         )
 
 
+def _claim_changes(records: RecordStore, claims: Sequence[StoredClaim], claim: Claim | None) -> list[Change]:
+    """Returns the changes of files by which a claim, or none, takes the place of others."""
+    changes: list[Change] = []
+    target = ""
+    if claim is not None:
+        target = task_records.place_of_claim(claim)
+        # Where case does not matter to the disk, two spellings are one file.
+        target = names.spelling([stored.place for stored in claims], target) or target
+        there = next((stored.data for stored in claims if stored.place == target), None)
+        stray = task_records.stray_at(records, target) if there is None else None
+        if stray is not None:
+            # Another program's claim on another task has the name that is ours; it gets the one that is its own.
+            there = stray.data
+            changes.append(Change(path=task_records.place_of_claim(stray.claim), before=None, after=stray.data))
+        changes.append(Change(path=target, before=there, after=claim_record.render(claim)))
+    others = [stored for stored in claims if stored.place != target]
+    return [*changes, *(Change(path=stored.place, before=stored.data, after=None) for stored in others)]
+
+
 def commit_task(
     mutation: Mutation,
     given: Ticket,
@@ -258,21 +273,7 @@ def commit_task(
     """Commits a task, and the claim on it that takes the place of others, with the audit message."""
     place = before.place if before is not None else task_records.place_of(task.id)
     changes = [Change(path=place, before=before.data if before else None, after=task_record.render(task))]
-    target = ""
-    if claim is not None:
-        target = task_records.place_of_claim(claim)
-        # Where case does not matter to the disk, two spellings are one file.
-        target = names.spelling([stored.place for stored in claims], target) or target
-        there = next((stored.data for stored in claims if stored.place == target), None)
-        stray = task_records.stray_at(records, target) if there is None else None
-        if stray is not None:
-            # Another program's claim on another task has the name that is ours; it gets the one that is its own.
-            there = stray.data
-            changes.append(Change(path=task_records.place_of_claim(stray.claim), before=None, after=stray.data))
-        changes.append(Change(path=target, before=there, after=claim_record.render(claim)))
-    changes += [
-        Change(path=stored.place, before=stored.data, after=None) for stored in claims if stored.place != target
-    ]
+    changes += _claim_changes(records, claims, claim)
     old = before.task if before is not None else None
     fields: dict[str, object] = {
         "task_id": task.id,
@@ -288,7 +289,7 @@ def commit_task(
     if claim is not None:
         fields["lease_owner"] = claim.owner
         fields["fence"] = claim.fence
-        if claim.recovery_reason is not None:
+        if event == "lease.recovered":
             fields["previous_owner"] = claim.previous_owner
             fields["previous_lease_expires_at"] = instant_text(claim.previous_lease_expires_at)
             fields["recovery_reason"] = claim.recovery_reason

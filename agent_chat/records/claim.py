@@ -46,7 +46,8 @@ def file_name(task_id: str, owner: str) -> str:
 
 def may_be_of(name: str, task_id: str) -> bool:
     """Tells whether a file name may be that of a claim on a task; another program leaves dots in the owner."""
-    return names.fold(name).startswith(names.fold(task_id) + ".") and name.endswith(END)
+    begins = names.fold(name).startswith(names.fold(task_id) + ".")
+    return begins and name.endswith(END) and len(name) > len(task_id) + 1 + len(END)
 
 
 def is_of(name: str, task_id: str) -> bool:

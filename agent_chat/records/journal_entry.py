@@ -176,16 +176,21 @@ def _change(item: object) -> Change:
         raise EntryError("a change is not whole")
     path = item["path"]
     folder, _, name = path.partition("/")
-    if not folder or not name or "/" in name or name.startswith(".") or "\\" in name or "\0" in name:
+    if not folder or not _is_file_name(name):
         raise EntryError(f"{names.quoted(path)} is no path of a record")
     return Change(path=path, before=_bytes(item["before"]), after=_bytes(item["after"]))
+
+
+def _is_file_name(text: str) -> bool:
+    """Tells whether a text is the name of a file in one folder, and not of a hidden one."""
+    return bool(text) and text[0] != "." and not any(sign in "/\\" or sign < " " for sign in text)
 
 
 def _message(item: object) -> tuple[str, bytes]:
     if not isinstance(item, dict) or set(item) != {"file", "text"}:
         raise EntryError("the audit message is not whole")
     file, text = item["file"], _bytes(item["text"])
-    if not isinstance(file, str) or not file or "/" in file or "\\" in file or text is None:
+    if not isinstance(file, str) or text is None or not _is_file_name(file):
         raise EntryError("the audit message is not whole")
     return file, text
 

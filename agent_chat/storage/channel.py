@@ -218,11 +218,11 @@ class Mutation:
             ) from error
         return message.seq, file_name
 
-    def publish_as(self, file_name: str, seq: int, data: bytes) -> None:
+    def publish_as(self, file_name: str, seq: int, data: bytes, *, stays: bool = False) -> None:
         """Makes a message durable and visible under the number that `next_seq` gave.
 
         Fails with OSError, after which nothing of it is left: but for NotTakenBackError, which says that this cannot be
-        told; LockLostError says that the lock is no longer held.
+        told; LockLostError says that the lock is no longer held. With `stays` a message that was visible stays so.
         """
         assert self._lock.held
         for number in self._withdrawn:
@@ -235,6 +235,7 @@ class Mutation:
             temporary,
             self._layout.file(file_name),
             aside=self._layout.taken_back(seq),
+            stays=stays,
             holds_lock=self._lock.is_on_disk,
         )
 

@@ -18,11 +18,19 @@ def paths_of(records: RecordStore, place: str, data: bytes) -> tuple[LockedPath,
 
     None are returned where nothing tells. Fails as the reading of a record does.
     """
+    sound = sound_paths(data)
+    if sound:
+        return sound
+    found = path_lock.paths_in(data) + _filed(records, place)
+    return tuple({path.normalized_path: path for path in reversed(found)}.values())[::-1]
+
+
+def sound_paths(data: bytes) -> tuple[LockedPath, ...]:
+    """Returns the paths of a record that is whole, none of a damaged one."""
     try:
         return path_lock.parse(data).paths
     except RecordError:
-        found = path_lock.paths_in(data) + _filed(records, place)
-    return tuple({path.normalized_path: path for path in reversed(found)}.values())[::-1]
+        return ()
 
 
 def _filed(records: RecordStore, place: str) -> tuple[LockedPath, ...]:

@@ -15,7 +15,7 @@ CLAIMS = "claims"
 TASKS = "tasks"
 LOCKS = "locks"
 # By the folder of a record, the code of one that is damaged.
-DAMAGED = {TASKS: "TASK_INVALID_RECORD", CLAIMS: "LEASE_INVALID_RECORD", LOCKS: "PATH_LOCK_INVALID_RECORD"}
+DAMAGED_CODES = {TASKS: "TASK_INVALID_RECORD", CLAIMS: "LEASE_INVALID_RECORD", LOCKS: "PATH_LOCK_INVALID_RECORD"}
 
 
 class Journal(Value):
@@ -37,7 +37,6 @@ class Journal(Value):
     recovery_failed: str
     rollback_failed: str
     cleanup_failed: str
-    audit_failed: str
     outside: str
 
     @property
@@ -69,7 +68,6 @@ OF_TASKS = Journal(
     recovery_failed="LEASE_TRANSACTION_RECOVERY_FAILED",
     rollback_failed="LEASE_AUDIT_ROLLBACK_FAILED",
     cleanup_failed="LEASE_TRANSACTION_CLEANUP_FAILED",
-    audit_failed="TASK_AUDIT_FAILED",
     outside="TASK_PATH_OUTSIDE_WORKSPACE",
 )
 OF_LOCKS = Journal(
@@ -86,7 +84,6 @@ OF_LOCKS = Journal(
     recovery_failed="PATH_LOCK_AUDIT_ROLLBACK_FAILED",
     rollback_failed="PATH_LOCK_AUDIT_ROLLBACK_FAILED",
     cleanup_failed="PATH_LOCK_TRANSACTION_CLEANUP_FAILED",
-    audit_failed="PATH_LOCK_AUDIT_FAILED",
     outside="PATH_LOCK_STORAGE_INVALID",
 )
 JOURNALS = (OF_TASKS, OF_LOCKS)
@@ -102,5 +99,7 @@ def journal_error(channel: Channel, journal: Journal, error: OSError) -> ChatErr
         linked = is_link(channel.workspace.files.status(path))
         code = "LEASE_PATH_OUTSIDE_WORKSPACE" if linked else "LEASE_STORAGE_INVALID"
     else:
-        code = journal.outside
+        folders = (journal.name, journal.audit, *journal.folders)
+        ours = path in [channel.layout.record(folder) for folder in folders]
+        code = journal.outside if ours else "PATH_REFUSED"
     return ChatError(code, f"{reason}: {path}", path=path, where=channel.where())

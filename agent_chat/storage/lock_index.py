@@ -11,7 +11,7 @@ from binascii import crc32
 from agent_chat.errors import DAMAGED, ChatError
 from agent_chat.records.locked_path import LockedPath
 from agent_chat.storage import publication
-from agent_chat.storage.damaged_locks import paths_of
+from agent_chat.storage.damaged_locks import paths_of, sound_paths
 from agent_chat.storage.journal import LOCKS
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ class LockIndex:
         known = self._load()
         for name in self._records.names(LOCKS):
             place = f"{LOCKS}/{name}"
-            mark = "" if self._records.is_held(place) else self._mark(place)
+            mark = "" if self._records.concerns(place) else self._mark(place)
             line = known.get(name, "")
             if mark and line.startswith(mark):
                 self._fresh[name] = line
@@ -58,7 +58,11 @@ class LockIndex:
                 )
 
     def _read_line(self, place: str, mark: str) -> str:
-        """Reads a lock and returns its line, which is kept unless the file was replaced between the two looks."""
+        """Reads a lock and returns its line.
+
+        It is kept unless the file was replaced between the two looks, or is damaged: what the journal tells of such a
+        one may come later, with the journal.
+        """
         try:
             data = self._records.read(place)
         except ChatError as error:
@@ -67,12 +71,13 @@ class LockIndex:
             data = b""
         if data is None:
             return ""
-        paths = paths_of(self._records, place, data)
+        sound = sound_paths(data)
+        paths = sound or paths_of(self._records, place, data)
         if not paths:
             channel = self._records.channel.name
             self.warnings.append(f"{channel}/{place} is damaged, and nothing tells what it holds; see doctor {channel}")
         line = _line(mark or "\t", paths)
-        if paths and mark and mark == self._mark(place):
+        if sound and mark and mark == self._mark(place):
             self._fresh[place.rpartition("/")[2]] = line
         return line
 

@@ -41,13 +41,15 @@ def name_new(
     target: str,
     *,
     aside: str | None = None,
+    stays: bool = False,
     holds_lock: Callable[[], bool] | None = None,
 ) -> None:
     """Gives a temporary its final name, never replacing: by a link, else by a checked rename.
 
     The caller holds the lock that keeps others from that name. Fails with FileExistsError when it is taken. After any
     failure neither the temporary nor the name is left; where even that fails, the failure is a `NotTakenBackError`. A
-    file that had its name already, and may have been seen, is moved `aside` rather than removed, if that is given.
+    file that had its name already, and may have been seen, is moved `aside` rather than removed, if that is given; with
+    `stays` it keeps its name, and its caller decides.
     With `holds_lock` the lock is looked at once more at the last moment; LockLostError when it is no longer held.
     """
     try:
@@ -64,7 +66,7 @@ def name_new(
         folder = target.rpartition(layout.SEPARATOR)[0]
         files.sync_folder(folder)
     except OSError as error:
-        _take_back(files, temporary, target, aside, error)
+        _take_back(files, temporary, None if stays else target, aside, error)
         raise
 
 
@@ -85,10 +87,10 @@ class NotTakenBackError(OSError):
     """A publication failed half-way and could not be undone: whether it stays is not known."""
 
 
-def _take_back(files: FileSystem, temporary: str, target: str, aside: str | None, cause: OSError) -> None:
-    """Undoes a publication that failed half-way."""
+def _take_back(files: FileSystem, temporary: str, target: str | None, aside: str | None, cause: OSError) -> None:
+    """Undoes a publication that failed half-way; without a target only the temporary goes."""
     try:
-        if _is_ours(files, temporary, target) and not isinstance(cause, FileExistsError):
+        if target is not None and not isinstance(cause, FileExistsError) and _is_ours(files, temporary, target):
             if aside is None:
                 files.remove(target)
             else:
@@ -97,7 +99,7 @@ def _take_back(files: FileSystem, temporary: str, target: str, aside: str | None
             files.remove(temporary)
     except OSError as error:
         reason = f"{cause.strerror or cause}, then {error.strerror or error}"
-        raise NotTakenBackError(error.errno, reason, target) from error
+        raise NotTakenBackError(error.errno, reason, target or temporary) from error
 
 
 def _is_ours(files: FileSystem, temporary: str, target: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agent_chat.records import journal_entry
 from agent_chat.storage import recovery
 from agent_chat.storage.filesystem import NotOrdinaryError, path_of
-from agent_chat.storage.journal import DAMAGED, journal_error
+from agent_chat.storage.journal import DAMAGED_CODES, journal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class RecordStore:
             if path_of(error) != self.channel.layout.record(place):
                 raise journal_error(self.channel, self.journal, error) from error
             call = f"doctor {self.channel.name}"
-            code = DAMAGED[place.partition("/")[0]]
+            code = DAMAGED_CODES[place.partition("/")[0]]
             how = "is no ordinary file" if isinstance(error, NotOrdinaryError) else "may not be read"
             raise self.channel.refusal(code, f"{self.channel.name}/{place} {how}", call=call, path=place) from error
         except OSError as error:
@@ -82,7 +82,7 @@ class RecordStore:
         self._require_look()
         return self._pending is not None
 
-    def is_held(self, place: str) -> bool:
+    def concerns(self, place: str) -> bool:
         """Tells whether something pending is about a record; of a damaged entry nobody knows what it is about."""
         self._require_look()
         if self._pending is None:
@@ -90,7 +90,7 @@ class RecordStore:
         entry = self._pending.entry
         return entry is None or any(change.path == place for change in entry.changes)
 
-    def pending(self) -> list[tuple[str, bytes | None]]:
+    def undecided(self) -> list[tuple[str, bytes | None]]:
         """Returns, of each record that something pending is about, its place with the bytes before, and those after."""
         self._require_look()
         entry = self._pending.entry if self._pending is not None else None
@@ -131,14 +131,21 @@ class RecordStore:
             return self.channel.workspace.files.status(self.channel.layout.record(place))
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise journal_error(self.channel, self.journal, error) from error
 
     def _require_look(self) -> None:
-        if not self._looked:
-            self._looked = True
-            self._mark = self.mark()
-            self._pending = recovery.opened(self.channel, self.journal) if self._mark[1] else None
-            entry = self._pending.entry if self._pending is not None else None
+        if self._looked:
+            return
+        self._mark = self.mark()
+        try:
+            pending = recovery.opened(self.channel, self.journal) if self._mark[1] else None
+            entry = pending.entry if pending is not None else None
             self._decision = recovery.decision(self.channel, entry) if entry is not None else ""
+        except OSError as error:
+            raise journal_error(self.channel, self.journal, error) from error
+        self._pending = pending
+        self._looked = True
 
     def _has_changed(self) -> bool:
         """Tells whether what is pending is no longer what it was; then all is looked at once more."""
@@ -148,7 +155,7 @@ class RecordStore:
     def _decided(self) -> dict[str, bytes | None]:
         """Returns the bytes of the records in a pending entry as they will be."""
         entry = self._pending.entry if self._pending is not None else None
-        if entry is None or self._decision == journal_entry.REFUSE:
+        if entry is None or self._decision not in (journal_entry.UNDO, journal_entry.FINISH):
             return {}
         undo = self._decision == journal_entry.UNDO
         return {change.path: change.before if undo else change.after for change in entry.changes}

@@ -12,11 +12,12 @@ from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.records import foreign_marker, journal_entry, json_codec
 from agent_chat.records import message as message_record
-from agent_chat.records.journal_entry import Entry
+from agent_chat.records.journal_entry import Change, Entry
 from agent_chat.records.record_fields import MAX_BYTES
 from agent_chat.records.value import Value
 from agent_chat.storage import publication
 from agent_chat.storage.filesystem import NotOrdinaryError, path_of
+from agent_chat.storage.message_store import Stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,11 +130,14 @@ def _is_foreign_published(channel: Channel, entry: Entry) -> bool | None:
         # A marker of the first version has no id; its phases still tell what came before and after the message.
         return {journal_entry.PREPARED: False, journal_entry.PUBLISHED: True}.get(entry.phase)
     numbers = channel.messages.numbers()
+    unread = False
     for seq, files in numbers.before(numbers.highest + 1):
-        for stored in channel.messages.stored(seq, files):
-            if stored.message.status == status and _transaction_in(stored.message.body) == transaction:
+        for item in channel.messages.load_unit(seq, files):
+            if not isinstance(item, Stored):
+                unread = True  # it may be the one, half-way there or damaged
+            elif item.message.status == status and _transaction_in(item.message.body) == transaction:
                 return True
-    return False
+    return None if unread else False
 
 
 def _transaction_in(body: str) -> object:
@@ -153,8 +157,17 @@ def decision(channel: Channel, entry: Entry, resolution: str | None = None) -> s
 
 
 def _states(channel: Channel, entry: Entry) -> list[str]:
-    """Returns what each file of an entry is found to be."""
-    return [journal_entry.state_of(change, read(channel, change.path)) for change in entry.changes]
+    """Returns what each file of an entry is found to be; what is no ordinary file is neither."""
+    return [_state(channel, change) for change in entry.changes]
+
+
+def _state(channel: Channel, change: Change) -> str:
+    try:
+        return journal_entry.state_of(change, read(channel, change.path))
+    except NotOrdinaryError as error:
+        if path_of(error) != channel.layout.record(change.path):
+            raise
+        return journal_entry.NEITHER
 
 
 def settle(
@@ -229,10 +242,10 @@ def _finish(mutation: Mutation, journal: Journal, place: str, entry: Entry, acto
     file(mutation, journal, entry)
 
 
-def file(mutation: Mutation, journal: Journal, entry: Entry, *, as_name: str | None = None) -> None:
+def file(mutation: Mutation, journal: Journal, entry: Entry) -> None:
     """Gives the pending entry its permanent name, durably, never replacing another."""
     channel = mutation.channel
-    name = as_name or history_name(entry)
+    name = history_name(entry)
     if publication.exists(mutation.files, channel.layout.record(f"{journal.audit}/{name}")):
         name = history_name(entry, unique=True)
     mutation.files.replace(channel.layout.record(journal.entry), channel.layout.record(f"{journal.audit}/{name}"))

@@ -58,7 +58,7 @@ def commit(mutation: Mutation, journal: Journal, plan: Plan) -> None:
     try:
         _carry_out(mutation, journal, entry, plan, progress)
     except (OSError, ChatError, KeyboardInterrupt) as error:
-        if not _settled(mutation, journal, plan, progress, error):
+        if not _settled(mutation, journal, entry, plan, progress, error):
             raise
 
 
@@ -92,7 +92,7 @@ def _carry_out(mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, p
             raise OSError(errno.EAGAIN, "it was changed meanwhile by another program", places.record(change.path))
     _make_folders(mutation, journal)
     temporary = mutation.write_temporary(journal_entry.render(entry))
-    publication.name_new(files, temporary, places.record(journal.entry))
+    publication.name_new(files, temporary, places.record(journal.entry), holds_lock=lambda: mutation.holds_lock)
     progress.phase = journal_entry.PREPARED
     for change in entry.changes:
         recovery.write(mutation, change.path, change.after)
@@ -100,7 +100,8 @@ def _carry_out(mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, p
         files.sync_folder(places.record(folder))
     files.append(places.record(journal.entry), journal_entry.phase_line(journal_entry.APPLIED))
     progress.phase = journal_entry.APPLIED
-    mutation.publish_as(entry.message_file, plan.message.seq, entry.message)
+    # Once it is visible the change is made: readers go by it, so it is never taken back.
+    mutation.publish_as(entry.message_file, plan.message.seq, entry.message, stays=True)
     progress.phase = journal_entry.PUBLISHED
     files.append(places.record(journal.entry), journal_entry.phase_line(journal_entry.PUBLISHED))
     recovery.file(mutation, journal, entry)
@@ -129,42 +130,27 @@ def _make_folders(mutation: Mutation, journal: Journal) -> None:
     files.write_new(note, b"", sync=False)
 
 
-def _settled(mutation: Mutation, journal: Journal, plan: Plan, progress: _Progress, error: BaseException) -> bool:
+def _settled(
+    mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, progress: _Progress, error: BaseException
+) -> bool:
     """Settles at once what a failure or an interruption left; True when the change is made all the same.
 
     Otherwise it fails with what the caller has to know, or returns for the interruption to go on.
     """
     channel = mutation.channel
-    reason = getattr(error, "strerror", None) or str(error)
     what = f"{plan.operation} {plan.target}"
     call = f"{journal.recovery} {channel.name} --as {plan.actor}"
     told = not isinstance(error, KeyboardInterrupt)
     try:
-        if not mutation.holds_lock:
-            raise OSError("the lock was deleted while it was held")
-        settled = recovery.settle(mutation, journal, actor=plan.actor)
+        settled = _settle_own(mutation, journal, entry, plan, progress)
     except KeyboardInterrupt as second:
-        raise KeyboardInterrupt(
-            f"{what} was interrupted, and so was undoing it: {channel.workspace.call(call)}"
-        ) from second
+        message = f"{what} was interrupted, and so was undoing it: {channel.workspace.call(call)}"
+        raise KeyboardInterrupt(message) from second
     except (OSError, ChatError) as second:
         if not told:
             message = f"{what} was interrupted and could not be undone yet: {channel.workspace.call(call)}"
             raise KeyboardInterrupt(message) from second
-        if progress.phase == journal_entry.PUBLISHED:
-            raise channel.refusal(
-                journal.cleanup_failed,
-                f"{what} is made and announced as #{plan.message.seq}, but its entry is still open: {reason}",
-                call=call,
-                seq=plan.message.seq,
-                transaction=plan.message.transaction,
-            ) from error
-        raise channel.refusal(
-            journal.rollback_failed,
-            f"{what} failed ({reason}) and could not be undone yet: {getattr(second, 'strerror', None) or second}",
-            call=call,
-            transaction=plan.message.transaction,
-        ) from error
+        raise _not_settled(mutation, journal, entry, plan, progress, _reason(error), _reason(second)) from error
     filed = settled.outcome == recovery.NOTHING and progress.phase == journal_entry.PUBLISHED
     if settled.outcome == recovery.FINISHED or filed:
         # A name of the entry that a power loss takes back is found pending and published, and finished.
@@ -173,5 +159,52 @@ def _settled(mutation: Mutation, journal: Journal, plan: Plan, progress: _Progre
         code = plan.audit_failed if progress.phase == journal_entry.APPLIED else journal.io_error
         path = path_of(error)
         where = f": {path}" if path else ""
-        raise channel.refusal(code, f"{reason}{where}; nothing was changed", path=path) from error
+        raise channel.refusal(code, f"{_reason(error)}{where}; nothing was changed", path=path) from error
     return False
+
+
+def _settle_own(
+    mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, progress: _Progress
+) -> recovery.Settled:
+    """Settles the entry of this very change; where the lock was lost, another's may be in its place."""
+    if not progress.phase:
+        found = recovery.opened(mutation.channel, journal)
+        if found is None or found.entry is None or found.entry.id != entry.id:
+            return recovery.Settled(outcome=recovery.NOTHING)
+    if not mutation.holds_lock:
+        raise publication.LockLostError("the lock was deleted while it was held, so another process may be at it")
+    settled = recovery.settle(mutation, journal, actor=plan.actor)
+    if settled.outcome == recovery.NOTHING and progress.phase in (journal_entry.PREPARED, journal_entry.APPLIED):
+        raise publication.LockLostError("another process has settled it meanwhile; look what became of it")
+    return settled
+
+
+def _not_settled(
+    mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, progress: _Progress, first: str, second: str
+) -> ChatError:
+    """Returns what the caller has to know of a change that failed and could not be settled."""
+    channel = mutation.channel
+    what = f"{plan.operation} {plan.target}"
+    call = f"{journal.recovery} {channel.name} --as {plan.actor}"
+    try:
+        published = progress.phase == journal_entry.PUBLISHED or recovery.is_published(channel, entry)
+    except OSError:
+        published = False
+    if published:
+        return channel.refusal(
+            journal.cleanup_failed,
+            f"{what} is made and announced as #{plan.message.seq}, but its entry is still open: {first}",
+            call=call,
+            seq=plan.message.seq,
+            transaction=plan.message.transaction,
+        )
+    return channel.refusal(
+        journal.rollback_failed,
+        f"{what} failed ({first}) and could not be undone yet: {second}",
+        call=call,
+        transaction=plan.message.transaction,
+    )
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -71,7 +71,8 @@ class Locks:
         for own in found:
             if own.hold.session in (None, who.session) and all(covers(own, each) for each in wanted):
                 hold = lease.renewed(own.hold)
-                if {each.path for each in wanted} != {path for path, _ in own.paths}:  # a part never shortens the whole
+                if not {path for path, _ in own.paths} <= {each.path for each in wanted}:
+                    # Asking for a part does not shorten the whole.
                     hold = own.hold.anew(lease.now, max(hold.seconds, math.ceil(own.hold.ends - lease.now.boot)))
                 return Step(own.id, own._replace(hold=hold), "path.lock.renewed")
         paths = {each.path: each for each in reversed(wanted)}  # of two kinds of one path the first counts

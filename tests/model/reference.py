@@ -49,6 +49,7 @@ class Reference:
         self.messages: dict[str, Said] = {}
         self.cursors: dict[str, Cursor] = {}
         self.foreign: set[str] = set()
+        self.named: set[str] = set()
         self.free: set[str] = set()
         self.claimed: dict[str, str] = {}
 

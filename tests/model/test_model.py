@@ -38,6 +38,7 @@ class Talk(Machine):
             for seq in (1, 3):
                 (self.root / name / f"{seq:04d}-carol-hand.md").write_bytes(message_file(seq, "carol", self.title()))
             self.model[name].messages = self.on_disk(name)
+            self.model[name].named = set(self.model[name].messages)
         self.settle()
         for name, agent in (("dev", "alice"), ("dev", "bob"), ("ops", "bob")):
             reading.acknowledge(self.channel(name), agent, 3)
@@ -212,11 +213,15 @@ class Talk(Machine):
 
     @rule(name=names, sender=agents, to=st.none() | agents, share=st.integers(1, 4), suffix=st.sampled_from(["", "-b"]))
     def arrive(self, name: str, sender: str, to: str | None, share: int, suffix: str) -> None:
-        """A message comes by hand or by git, with a number that is free, taken, or below somebody's cursor."""
+        """A message comes by hand or by git, with a number that is free, taken, or below somebody's cursor.
+
+        Never twice under one name: what a repair moved away, and comes back, is taken for what was there.
+        """
         model = self.model[name]
         seq = max(model.highest * share // 3, 1) if share < 4 else model.highest + 1
         file = f"{seq:04d}-{sender}-hand{suffix}.md"
-        if file not in model.messages:
+        if file not in model.named:
+            model.named.add(file)
             title = self.title()
             fields = {"to": to} if to is not None else {}
             (self.root / name / file).write_bytes(message_file(seq, sender, title, **fields))

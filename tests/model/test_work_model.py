@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.model.work_reference import Hold
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-HOLDER, ITS_OWN, OLD = "holder", "its own", "old"
+HOLDER, ITS_OWN, OLD = "holder", "its-own", "old"
 ids = st.sampled_from(["T-1", "T-2", "T-3", "t-3", "t-4"])
 agents = st.sampled_from(AGENTS)
 names = st.sampled_from([HOLDER, HOLDER, HOLDER, *AGENTS, "Bob"])

@@ -323,8 +323,8 @@ class WorkMachine(RuleBasedStateMachine):
         held = {pending.key} if pending is not None else set()
         assert len(every.warnings) == (pending is not None)
         locks = self.records["locks"]
-        assert {each.id: each.lock and views.lock_of(each.lock) for each in every.conflicts} == locks
-        assert {each.id for each in every.conflicts if each.pending} <= held
+        assert {each.id: each.lock and views.lock_of(each.lock) for each in every.locks} == locks
+        assert {each.id for each in every.locks if each.pending} <= held
         known = dict(locks)
         if pending is not None and pending.undecided is not None:
             known.setdefault(pending.key, pending.undecided)
@@ -333,10 +333,10 @@ class WorkMachine(RuleBasedStateMachine):
             found = lock_views.check(self.channel(), [self.located[text]], agent)
             met = {id: lock.hold for id, lock in known.items() if meet(lock, [PATHS[text]])}
             wanted = {id for id, hold in met.items() if hold.owner != agent or not hold.runs(self.now)}
-            assert {each.id for each in found.conflicts} == wanted
-            assert {each.id for each in found.conflicts if each.pending} <= held
+            assert {each.id for each in found.locks} == wanted
+            assert {each.id for each in found.locks if each.pending} <= held
             moment = self.clock.moment()
-            assert all(each.has_run_out(moment) != known[each.id].hold.runs(self.now) for each in found.conflicts)
+            assert all(each.has_run_out(moment) != known[each.id].hold.runs(self.now) for each in found.locks)
 
     @invariant()
     def messages_and_doctor_agree(self) -> None:

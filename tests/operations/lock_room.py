@@ -20,6 +20,7 @@ from tests.support.leases import STAMP
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agent_chat.errors import ChatError
     from agent_chat.operations.lock_views import Checked
     from agent_chat.operations.path_locks import Locked
 
@@ -80,11 +81,11 @@ class LockRoom(TaskRoom):
 
     def check(self, *paths: str, actor: str | None = None) -> list[str]:
         """The ids of the locks in the way of paths."""
-        return [stored.id for stored in self.checked(*paths, actor=actor).conflicts]
+        return [stored.id for stored in self.checked(*paths, actor=actor).locks]
 
     def listed(self) -> tuple[StoredLock, ...]:
         """All locks as they are listed."""
-        return lock_views.every(self.reopened()).conflicts
+        return lock_views.every(self.reopened()).locks
 
     def records(self) -> dict[str, PathLock]:
         """The locks on disk, by id."""
@@ -112,6 +113,13 @@ class LockRoom(TaskRoom):
         except Crash:
             return
         raise AssertionError("it did not die")
+
+
+def conflicts_of(error: ChatError) -> list[dict[str, Any]]:
+    """The locks that a refusal tells of."""
+    conflicts = error.details["conflicts"]
+    assert isinstance(conflicts, list)
+    return conflicts
 
 
 def legacy_lock(*paths: str, owner: str = "bob", lock_id: str = LEGACY_ID, **fields: Any) -> bytes:

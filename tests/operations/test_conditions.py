@@ -9,8 +9,9 @@ import pytest
 
 from agent_chat.cli.commands import COMMANDS
 from agent_chat.cli.parser import parse
-from agent_chat.operations import conditions
+from agent_chat.operations import conditions, path_locks
 from agent_chat.operations import recovery as recovering
+from agent_chat.operations.leases import Actor
 from agent_chat.records.task import BLOCKED, CANCELLED, DONE, IN_PROGRESS, OPEN
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.file_lock import FileLock
@@ -204,7 +205,7 @@ def test_a_pending_change_is_told_and_waited_for(room: WaitingRoom) -> None:
 def test_a_free_path_and_ones_own_end_the_wait_at_once(room: WaitingRoom, agent: str) -> None:
     room.held("other.py" if agent == "carol" else "a.py")
     outcome = room.wait_path(agent=agent)
-    assert (outcome.checked.conflicts, outcome.timed_out, outcome.warnings) == ((), False, ())
+    assert (outcome.checked.locks, outcome.timed_out, outcome.warnings) == ((), False, ())
     assert room.clock.slept == []
 
 
@@ -213,7 +214,7 @@ def test_it_ends_when_the_path_is_given_back(room: WaitingRoom, held: str) -> No
     id = room.held(held)
     room.clock.after(7, lambda: room.unlock(id))
     outcome = room.wait_path()
-    assert (outcome.checked.conflicts, outcome.timed_out) == ((), False)
+    assert (outcome.checked.locks, outcome.timed_out) == ((), False)
     assert 7 <= room.clock.waited <= 7 + LATEST
 
 
@@ -263,16 +264,28 @@ def test_a_pending_lock_is_waited_for_until_it_is_settled(room: WaitingRoom, at:
     room.clock.after(4, lambda: recovering.recover_pending(room.reopened(), OF_LOCKS, "dora"))
     outcome = room.wait_path(timeout=20)
     assert outcome.timed_out is not ends
-    assert len(outcome.checked.conflicts) == (0 if ends else 1)
+    assert len(outcome.checked.locks) == (0 if ends else 1)
     assert room.clock.waited <= (4 + LATEST if ends else 20)
     early = room.wait_path("b.py")
     assert early.warnings == ()
 
 
+@pytest.mark.parametrize(("at", "owner"), [(UNANNOUNCED, "bob"), (ANNOUNCED, "dora")])
+def test_a_lock_that_ran_out_and_is_being_recovered_is_waited_for(room: WaitingRoom, at: int, owner: str) -> None:
+    id = room.held("a.py")
+    room.clock.turn(301)
+    dora = Actor(name="dora")
+    room.die(at, lambda channel: path_locks.recover(channel, dora, id, room.locate, "gone", lease_seconds="3"))
+    outcome = room.wait_path(timeout=2)
+    assert (outcome.timed_out, [each.owner for each in outcome.checked.locks]) == (True, [owner])
+    recovering.recover_pending(room.reopened(), OF_LOCKS, "dora")
+    refused("PATH_LOCK_RECOVERY_REQUIRED", room.wait_path)
+
+
 def test_a_pending_lock_that_nobody_settles_is_told(room: WaitingRoom) -> None:
     room.leave_pending(UNANNOUNCED, "a.py")
     outcome = room.wait_path(timeout=3)
-    (conflict,) = outcome.checked.conflicts
+    (conflict,) = outcome.checked.locks
     assert (outcome.timed_out, conflict.pending) == (True, True)
     assert "is pending" in outcome.warnings[0]
 
@@ -289,7 +302,7 @@ def test_no_wait_outlives_its_time(room: WaitingRoom, timeout: float, interval: 
     room.at(IN_PROGRESS)
     for wait in (room.wait_path, room.wait_task):
         room.clock.slept.clear()
-        assert wait(timeout=timeout, interval=interval).timed_out  # type: ignore[operator]
+        assert wait(timeout=timeout, interval=interval).timed_out
         assert room.clock.waited == pytest.approx(timeout)
         assert max(room.clock.slept, default=0) <= interval
 

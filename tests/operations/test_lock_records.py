@@ -124,7 +124,7 @@ def test_a_damaged_lock_holds_its_paths_and_stops_nobody_elsewhere(
     for path in ("src/a.py", "docs/x.md", "src/", "docs"):
         for actor in (None, "bob", "carol"):
             checked = room.checked(path, actor=actor)
-            assert [(each.id, each.lock, each.fault[: len(code)]) for each in checked.conflicts] == [(id, None, code)]
+            assert [(each.id, each.lock, each.fault[: len(code)]) for each in checked.locks] == [(id, None, code)]
             (warning,) = checked.warnings
             assert f"dev/locks/{id}.json" in warning
         for actor in ("bob", "carol"):
@@ -223,7 +223,7 @@ def test_a_lock_is_not_recovered_while_a_damaged_one_holds_one_of_its_paths(room
 def test_a_file_with_a_name_of_its_own_stops_nobody(room: LockRoom, name: bytes) -> None:
     """A copy of a lock that somebody made holds its paths, as every damaged one does."""
     id = room.held("a.py")
-    shutil.copy(room.folder / "locks" / f"{id}.json", os.fsencode(room.folder / "locks") + b"/" + name)
+    shutil.copy(room.folder / "locks" / f"{id}.json", room.folder / "locks" / os.fsdecode(name))
     for n in range(2):
         assert room.lock(f"{n}.py").warnings == ()
         assert len(room.check("a.py")) == 2
@@ -253,9 +253,9 @@ def test_while_a_lock_is_pending_its_paths_are_held_and_nothing_changes(room: Lo
     for act in acts:
         error = refused("PATH_LOCK_TRANSACTION_PENDING", act, room)
         assert next_of(error).startswith("recover-pending dev --as ")
-    (stored,) = room.checked("src/a.py", actor="carol").conflicts
+    (stored,) = room.checked("src/a.py", actor="carol").locks
     assert (stored.pending, stored.owner) == (True, "bob")
-    assert [each.pending for each in room.checked("lib/x").conflicts] == [False]
+    assert [each.pending for each in room.checked("lib/x").locks] == [False]
     assert (room.check("free"), len(room.checked("free").warnings)) == ([], 1)
     assert len(room.listed()) == (1 if outcome == "undone" else 2)
     assert room.post("alice").seq > 0
@@ -276,7 +276,7 @@ def test_a_lock_with_a_pending_change_is_held_before_and_after(room: LockRoom, c
     }
     room.die(at, acts[change])
     for actor in (None, "dora"):
-        (stored,) = room.checked("src/a.py", actor=actor).conflicts
+        (stored,) = room.checked("src/a.py", actor=actor).locks
         assert (stored.id, stored.pending) == (id, True)
     settled = recovering.recover_pending(room.reopened(), OF_LOCKS, "dora")
     assert settled.outcome == ("undone" if at == UNANNOUNCED else "finished")
@@ -291,7 +291,7 @@ def test_a_lock_with_a_pending_change_is_held_before_and_after(room: LockRoom, c
 def test_a_damaged_entry_holds_every_lock_that_is_there(room: LockRoom, data: bytes) -> None:
     id = room.held("src/")
     room.put("locks/audit/.pending.md", data)
-    (stored,) = room.checked("src/a.py").conflicts
+    (stored,) = room.checked("src/a.py").locks
     assert (stored.id, stored.pending) == (id, True)
     assert room.check("free") == []
     assert "damaged" in room.checked("free").warnings[0]
@@ -304,6 +304,6 @@ def test_a_pending_lock_that_is_damaged_is_held_by_its_paths(room: LockRoom) -> 
     entry.write_bytes(entry.read_bytes().replace(b'\\"owner\\": \\"bob\\"', b'\\"owner\\": \\"b b\\"'))
     for record in (room.folder / "locks").glob("*.json"):
         record.unlink()  # as if it had died before it wrote it
-    (stored,) = room.checked("src/a.py").conflicts
+    (stored,) = room.checked("src/a.py").locks
     assert (stored.lock, stored.pending, stored.fault[:24]) == (None, True, "PATH_LOCK_INVALID_RECORD")
     assert stored.paths == (LockedPath(normalized_path="src", display_path="src/", kind=DIRECTORY),)

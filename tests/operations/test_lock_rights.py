@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.operations.lock_room import LockRoom
+from tests.operations.lock_room import LockRoom, conflicts_of
 from tests.operations.task_room import next_of, refused
 from tests.support.cli import START, run, workspace_on
 from tests.support.leases import BOOTED
@@ -37,12 +38,8 @@ def id(room: LockRoom) -> str:
 def refused_acts(room: LockRoom, code: str, *commands: str, **who: Any) -> list[ChatError]:
     """The errors of commands, by path and by id, each of which must be refused and change nothing."""
     targets = ("src/a.py", "docs", next(iter(room.records())))
-    acts = [
-        lambda command=command, target=target: getattr(room, command)(target, **who)
-        for command in commands
-        for target in targets
-    ]  # type: ignore[misc]
-    return [refused(code, act, room) for act in acts]
+    calls = [(getattr(room, command), target) for command in commands for target in targets]
+    return [refused(code, partial(act, target, **who), room) for act, target in calls]
 
 
 # --- which lock -----------------------------------------------------------------------------------------------------
@@ -228,7 +225,7 @@ def test_who_holds_a_path_comes_before_who_held_it(room: LockRoom, id: str) -> N
     running = room.held("src/b.py", actor="dora", lease="900")
     room.clock.turn(301)
     error = refused("PATH_LOCK_CONFLICT", lambda: room.lock("src/", actor="carol"), room)
-    assert [each["lock_id"] for each in error.details["conflicts"]] == [running]  # type: ignore[attr-defined]
+    assert [each["lock_id"] for each in conflicts_of(error)] == [running]
     room.unlock(running, "dora")
     refused("PATH_LOCK_RECOVERY_REQUIRED", lambda: room.lock("src/", actor="carol"), room)
 
@@ -344,7 +341,7 @@ def test_a_lock_is_not_recovered_while_anothers_runs_on_one_of_its_paths(room: L
     error = refused("PATH_LOCK_CONFLICT", lambda: room.recover(inner, "dora"), room)
     assert error.message == f"src/a.py, docs/: carol, lock {id}, 5 min left"
     assert next_of(error) == "locks dev"
-    assert [each["lock_id"] for each in error.details["conflicts"]] == [id]  # type: ignore[attr-defined]
+    assert [each["lock_id"] for each in conflicts_of(error)] == [id]
     assert room.recover(inner, "Carol").lock.owner == "carol"
     room.clock.turn(301)
     assert room.recover(inner, "dora").lock.owner == "dora"  # what ran out on its paths is in nobody's way

@@ -23,7 +23,7 @@ def room(tmp_path: Path) -> LockRoom:
 def texts(room: LockRoom, *paths: str, actor: str | None = None) -> list[str]:
     """What `check` says of each conflict."""
     now = room.clock.moment()
-    return [lock_views.conflict_text(each, now) for each in room.checked(*paths, actor=actor).conflicts]
+    return [lock_views.conflict_text(each, now) for each in room.checked(*paths, actor=actor).locks]
 
 
 # --- in the way -----------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def test_a_damaged_lock_is_listed_with_a_warning(room: LockRoom) -> None:
     id = room.held("a.py")
     room.damage(id, b"{")
     checked = lock_views.every(room.reopened())
-    assert [each.id for each in checked.conflicts] == [id]
+    assert [each.id for each in checked.locks] == [id]
     (warning,) = checked.warnings
     assert warning.startswith(f"PATH_LOCK_INVALID_RECORD: dev/locks/{id}.json is damaged: ")
 
@@ -108,7 +108,7 @@ def test_the_words_name_paths_owner_reason_and_time(room: LockRoom) -> None:
 
 def test_the_fields_are_those_of_the_record_and_how_it_stands(room: LockRoom) -> None:
     lock = room.lock("a.py").lock
-    (stored,) = room.checked("a.py").conflicts
+    (stored,) = room.checked("a.py").locks
     shown = lock_views.conflict_fields(stored, room.clock.moment())
     assert shown == {**path_lock.to_json(lock), "expired": False}
     room.clock.turn(300)
@@ -119,7 +119,7 @@ def test_the_fields_are_those_of_the_record_and_how_it_stands(room: LockRoom) ->
 
 def test_the_fields_of_a_damaged_lock_are_those_that_can_be_read(room: LockRoom) -> None:
     room.put(f"locks/{LEGACY_ID}.json", legacy_lock("a.py", expires_at="soon"))
-    (stored,) = room.checked("a.py").conflicts
+    (stored,) = room.checked("a.py").locks
     shown = lock_views.conflict_fields(stored, room.clock.moment())
     assert shown == {
         "lock_id": LEGACY_ID,

@@ -13,10 +13,10 @@ from agent_chat.cli.parser import parse
 from agent_chat.operations import path_locks
 from agent_chat.operations.leases import Actor
 from agent_chat.records import locked_path
-from agent_chat.records.lease import Lease
+from agent_chat.records.lease import ACTIVE, Lease
 from agent_chat.records.locked_path import DIRECTORY, FILE, LockedPath
 from agent_chat.records.path_lock import PathLock, render
-from tests.operations.lock_room import LockRoom
+from tests.operations.lock_room import LockRoom, conflicts_of
 from tests.operations.task_room import next_of, refused
 from tests.support.cli import START, run, workspace_on
 from tests.support.leases import BOOTED, STAMP
@@ -168,7 +168,7 @@ def test_all_paths_are_locked_or_none(room: LockRoom) -> None:
     error = refused("PATH_LOCK_CONFLICT", lambda: room.lock("a.py", "b.py", "c.py", actor="carol"), room)
     assert error.message == f"b.py: bob (the parser), lock {id}, 4 min left"
     assert next_of(error) == f"wait dev --path b.py --as carol{room.words}"
-    (conflict,) = error.details["conflicts"]  # type: ignore[misc]
+    (conflict,) = conflicts_of(error)
     assert (conflict["lock_id"], conflict["owner"], conflict["expired"]) == (id, "bob", False)
     assert room.check("a.py", "c.py") == []
     assert room.lock("a.py", "c.py", actor="carol").seq == 2
@@ -178,7 +178,7 @@ def test_every_lock_in_the_way_is_told(room: LockRoom) -> None:
     one, two = room.held("src/a.py"), room.held("src/b.py", actor="dora")
     room.held("docs/", actor="eve")
     error = refused("PATH_LOCK_CONFLICT", lambda: room.lock("new.py", "src/", actor="carol"), room)
-    assert sorted(each["lock_id"] for each in error.details["conflicts"]) == sorted([one, two])  # type: ignore[attr-defined]
+    assert sorted(each["lock_id"] for each in conflicts_of(error)) == sorted([one, two])
     assert sorted(error.message.split("; ")) == sorted(
         [f"src/a.py: bob, lock {one}, 5 min left", f"src/b.py: dora, lock {two}, 5 min left"]
     )
@@ -247,30 +247,32 @@ def test_of_two_who_looked_at_once_one_wins(room: LockRoom, late: int) -> None:
 
 # --- one's own ------------------------------------------------------------------------------------------------------
 
+# What is held, what is asked for again with 100 of 300 seconds left, and for how long the lock runs then: for the 60
+# that were asked for, but what a part is asked of is not shortened; None when a new one is made.
 AGAIN = [
-    (["src/", "b.py"], ["src/", "b.py"], True),
-    (["src/", "b.py"], ["b.py", "src"], True),
-    (["src/", "b.py"], ["b.py"], True),
-    (["src/", "b.py"], ["src/deep/x.py"], True),
-    (["src/", "b.py"], ["b.py", "c.py"], False),
-    (["src/", "b.py"], ["."], False),
-    (["src/a.py"], ["src/"], False),
-    (["src/a.py"], ["src/a.py", "src/"], False),
-    (["b.py"], ["b.py/"], False),
+    (["src/", "b.py"], ["src/", "b.py"], 60),
+    (["src/", "b.py"], ["b.py", "src", "src/x"], 60),
+    (["src/", "b.py"], ["b.py"], 100),
+    (["src/", "b.py"], ["src/deep/x.py"], 100),
+    (["src/", "b.py"], ["b.py", "c.py"], None),
+    (["src/", "b.py"], ["."], None),
+    (["src/a.py"], ["src/"], None),
+    (["src/a.py"], ["src/a.py", "src/"], None),
+    (["b.py"], ["b.py/"], None),
 ]
 
 
-@pytest.mark.parametrize(("held", "asked", "renewed"), AGAIN)
+@pytest.mark.parametrize(("held", "asked", "seconds"), AGAIN)
 def test_asking_again_renews_what_covers_all_and_makes_a_new_lock_for_more(
-    room: LockRoom, held: list[str], asked: list[str], renewed: bool
+    room: LockRoom, held: list[str], asked: list[str], seconds: int | None
 ) -> None:
     (room.tree / "src").mkdir()
     first = room.lock(*held, session="s-1", why="x").lock
     room.clock.turn(200)
     again = room.lock(*asked, actor="BOB", session="s-1", lease="60", why="y")
-    assert (again.seq, again.renewed) == (2, renewed)
-    if renewed:
-        assert again.lock == first.replace(lease=lease(200, 60))
+    assert (again.seq, again.renewed) == (2, seconds is not None)
+    if seconds is not None:
+        assert again.lock == first.replace(lease=lease(200, seconds), reason="y")
         assert room.records() == {first.lock_id: again.lock}
         return
     assert room.records() == {first.lock_id: first, again.lock.lock_id: again.lock}
@@ -281,7 +283,23 @@ def test_asking_again_keeps_the_locks_own_length_unless_one_is_given(room: LockR
     room.lock("src/", lease="7200")
     room.clock.turn(1000)
     assert room.lock("src/a.py").lock.lease == lease(1000, 7200)
-    assert room.lock("src/a.py", lease="60").lock.lease == lease(1000, 60)
+    assert room.lock("src/a.py", lease="9000").lock.lease == lease(1000, 9000)
+    assert room.lock("src/", lease="60").lock.lease == lease(1000, 60)
+
+
+def test_asking_again_keeps_the_reason_unless_one_is_given(room: LockRoom) -> None:
+    room.lock("src/", why="x")
+    assert room.lock("src/").lock.reason == "x"
+    assert room.lock("src/a", why="y").lock.reason == "y"
+
+
+def test_a_suspect_lock_of_ones_own_runs_for_its_length_again(room: LockRoom) -> None:
+    room.lock("src/", "b.py")
+    room.clock.reboot()
+    room.clock.step(-400 * 86400)
+    again = room.lock("b.py")
+    assert (again.renewed, again.lock.lease.seconds) == (True, 300)
+    assert again.lock.lease.standing(room.clock.moment()) == ACTIVE
 
 
 def test_the_lock_of_another_session_is_not_renewed(room: LockRoom) -> None:

@@ -66,6 +66,7 @@ def two_clones_that_posted(origin: Root) -> tuple[Root, Root]:
 
 def test_git_tracks_messages_and_leaves_alone_what_belongs_to_one_machine(origin: Root) -> None:
     assert git(origin.path, "ls-files").split() == [
+        ".gitattributes",
         ".gitignore",
         "dev/0001-alice-one.md",
         "dev/0002-alice-two.md",

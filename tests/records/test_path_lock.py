@@ -139,22 +139,29 @@ def test_the_other_program_has_none_of_our_fields(name: str) -> None:
     assert caught.value.fault == UNKNOWN
 
 
-NO_TEXT = ("", None, 1, True, [], {})
+NO_TEXT: tuple[Any, ...] = ("", None, 1, True, [], {})
+
+
+def faults(fault: str, fields: str, *values: Any) -> list[tuple[str, Any, str]]:
+    """Values of some fields, each of which is a fault."""
+    return [(name, value, fault) for name in fields.split() for value in values]
+
+
 FAULTS: list[tuple[str, Any, str]] = [
     ("surprise", 1, UNKNOWN),
     ("schema_version", 2, VERSION),
-    *(("schema_version", value, INVALID) for value in (0, -1, "1", True, 1.0, [])),
-    *(("lock_id", value, INVALID) for value in NO_TEXT),
-    *(("lock_id", value, INVALID) for value in ("a" * 15, "a" * 65, "A" * 16, "g" * 16, "../" + "a" * 16, "٣" * 16)),
-    *(("channel", value, INVALID) for value in NO_TEXT),
-    *(("owner", value, INVALID) for value in (*NO_TEXT, "a b", "../x", "x" * 65, "e\u0301")),
-    *(("paths", value, INVALID) for value in (None, "", "a.py", {}, [], [None], ["a.py"], [[]], [{}])),
-    *((name, value, TIMESTAMP) for name in ("expires_at", "locked_at", "updated_at") for value in (*NO_TEXT, "soon")),
-    *(("previous_expires_at", value, TIMESTAMP) for value in ("", "soon", 1, True)),
-    *(("previous_owner", value, INVALID) for value in ("", "a b", 1)),
-    *((name, value, INVALID) for name in ("recovery_reason", "boot_id", "session", "reason") for value in ("", 1, [])),
-    *(("fence", value, INVALID) for value in (-1, 1.5, "1", True, [])),
-    *((name, value, INVALID) for name in ("lease_seconds", "boot_expires") for value in (-1, "1", True, [])),
+    *faults(INVALID, "schema_version", 0, -1, "1", True, 1.0, []),
+    *faults(INVALID, "lock_id", *NO_TEXT),
+    *faults(INVALID, "lock_id", "a" * 15, "a" * 65, "A" * 16, "g" * 16, "../" + "a" * 16, "٣" * 16),
+    *faults(INVALID, "channel", *NO_TEXT),
+    *faults(INVALID, "owner", *NO_TEXT, "a b", "../x", "x" * 65, "e\u0301"),
+    *faults(INVALID, "paths", None, "", "a.py", {}, [], [None], ["a.py"], [[]], [{}]),
+    *faults(TIMESTAMP, "expires_at locked_at updated_at", *NO_TEXT, "soon"),
+    *faults(TIMESTAMP, "previous_expires_at", "", "soon", 1, True),
+    *faults(INVALID, "previous_owner", "", "a b", 1),
+    *faults(INVALID, "recovery_reason boot_id session reason", "", 1, []),
+    *faults(INVALID, "fence", -1, 1.5, "1", True, []),
+    *faults(INVALID, "lease_seconds boot_expires", -1, "1", True, []),
 ]
 
 
@@ -176,9 +183,16 @@ BAD_PATHS: list[tuple[Any, str | None]] = [
     *(({**ONE, "normalized_path": path}, "a") for path in ("/a", "a/", "./a", "a/.", "//a//")),
     *(({**ONE, "normalized_path": path}, "a/b") for path in ("a//b", "a\\b", "a/./b")),
     ({**ONE, "normalized_path": ""}, "."),
-    *(({**ONE, "normalized_path": path}, None) for path in (None, 1, "../a", "a/..", "c:/a", "a/c:x", "a\nb", "a\0")),
-    ({**ONE, "normalized_path": "x" * 4097}, None),
-    *((path, None) for path in (None, "a", [], {})),
+    *(
+        ({**ONE, "normalized_path": path}, None)
+        for path in ("../a", "a/..", "c:/a", "a/c:x", "a\nb", "a\0", "x" * 4097)
+    ),
+    ({**ONE, "normalized_path": None}, None),
+    ({**ONE, "normalized_path": 1}, None),
+    (None, None),
+    ("a", None),
+    ([], None),
+    ({}, None),
 ]
 
 
@@ -212,7 +226,8 @@ def test_the_record_itself_is_strict_json_of_bounded_size() -> None:
 
 @pytest.mark.parametrize("name", [name for name in SOUND if name != "paths"])
 def test_whatever_else_is_damaged_the_paths_are_told(name: str) -> None:
-    for value in (..., None, "", [], {}, -1, "x"):
+    values: tuple[Any, ...] = (..., None, "", [], {}, -1, "x")
+    for value in values:
         assert paths_in(with_fields(**{name: value})) == LOCK.paths
 
 

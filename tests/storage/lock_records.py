@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_chat.records import journal_entry, path_lock
+from agent_chat.records import journal_entry, message, path_lock
 from agent_chat.records.journal_entry import Change, Entry
 from agent_chat.records.lease import Lease
 from agent_chat.records.locked_path import DIRECTORY, FILE, LockedPath
@@ -47,10 +47,15 @@ def lock_bytes(number: int, *paths: str) -> bytes:
 
 
 def file_entry(
-    room: JournalRoom, number: int, *changes: Change, name: str = "", operation: str = "lock", data: bytes = b""
+    room: JournalRoom,
+    number: int,
+    *changes: Change,
+    name: str = "",
+    operation: str = "lock",
+    phases: bytes = b"applied\npublished\n",
+    data: bytes = b"",
 ) -> str:
     """Files an entry about a lock, or puts other bytes in its place; returns where it lies."""
-    told = announcement()
     entry = Entry(
         id="00000000000000aa",
         operation=operation,
@@ -59,13 +64,8 @@ def file_entry(
         created=STAMP,
         changes=changes,
         message_file="0001-bob-x.md",
-        message=journal_entry_message(told.title),
+        message=message.render(announcement()),
     )
     place = f"locks/audit/{name or f'20260102T030405Z-bob-{operation}-{id_of(number)}'}.md"
-    room.put(place, data or journal_entry.render(entry) + b"applied\npublished\n")
+    room.put(place, data or journal_entry.render(entry) + phases)
     return place
-
-
-def journal_entry_message(title: str) -> bytes:
-    """Some message of an entry."""
-    return f"---\nseq: 1\ntitle: {title}\n---\n".encode()

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from agent_chat.storage.filesystem import FileSystem
 
 INDEX = ".cache/locks.index"
-Known = dict[str, list[str]] if TYPE_CHECKING else Any
 ALL = {1: ["src/", "a.py"], 2: ["b c.py"], 3: ["."]}
 
 
@@ -248,12 +247,16 @@ def test_an_index_that_cannot_be_read_or_stored_is_a_warning(room: JournalRoom, 
 # --- records that are none ------------------------------------------------------------------------------------------
 
 
-def test_a_damaged_lock_is_noted_by_the_paths_that_can_be_told(room: JournalRoom) -> None:
-    room.put(place_of(1), b"{")
+def test_a_damaged_lock_is_asked_for_each_time_since_its_journal_may_come_later(room: JournalRoom) -> None:
+    """Git may bring a record before the journal that tells of it."""
+    room.put(place_of(1), lock_bytes(1, *ALL[1]).replace(b'"a.py"', b'"../a.py"'))
+    index = index_of(room)
+    assert {place: as_text(paths) for place, paths in index.paths()} == {**EXPECTED, place_of(1): ["src/"]}
+    index.store()
     file_entry(room, 1, Change(path=place_of(1), before=None, after=lock_bytes(1, *ALL[1])))
-    assert looked(room)[0] == EXPECTED
-    stored(room)
-    assert looked(room)[:2] == (EXPECTED, [])
+    found, opened, _ = looked(room)
+    assert found == EXPECTED
+    assert not set(opened) & {f"{id_of(2)}.json", f"{id_of(3)}.json"}
 
 
 def test_one_of_which_nothing_tells_is_warned_of_each_time(room: JournalRoom) -> None:
@@ -303,13 +306,19 @@ def test_a_record_that_cannot_be_looked_at_fails_by_the_code_of_locks(room: Jour
 
 
 def test_what_is_pending_is_never_taken_from_the_index(room: JournalRoom) -> None:
+    """It is told as recovery will decide, which may not be what its file says."""
     stored(room)
-    file_entry(room, 2, Change(path=place_of(2), before=lock_bytes(2, "b c.py"), after=None), name=".pending")
+    before = lock_bytes(2, "before.py")
+    change = Change(path=place_of(2), before=before, after=lock_bytes(2, *ALL[2]))
+    file_entry(room, 2, change, name=".pending", phases=b"applied\n")
     files = RecordingFileSystem(str(room.root), room.clock)
     index = LockIndex(RecordStore(room.channel(files), OF_LOCKS))
-    list(index.paths())
+    assert {place: as_text(paths) for place, paths in index.paths()} == {**EXPECTED, place_of(2): ["before.py"]}
     opened = {os.path.basename(step.args[0]) for step in files.log if step.name == "read_file"}
     assert not opened & {f"{id_of(1)}.json", f"{id_of(3)}.json"}
+    index.store()
+    (room.folder / OF_LOCKS.entry).unlink()
+    assert looked(room)[0] == EXPECTED
 
 
 # --- against reading everything -------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_with_nothing_pending_the_files_are_what_is_seen(room: JournalRoom) -> N
     room.commit()
     records = room.store()
     assert seen(records) == NEW
-    assert (records.warnings(), records.pending(), records.is_held(TASK)) == ((), [], False)
+    assert (records.warnings(), records.undecided(), records.concerns(TASK)) == ((), [], False)
 
 
 @pytest.mark.parametrize("phase", [PREPARED, APPLIED])
@@ -59,8 +59,8 @@ def test_until_the_message_is_out_the_state_before_is_seen(room: JournalRoom, ph
     assert "claim of T-1 by bob is pending" in warning
     assert "the state before" in warning
     assert warning.endswith("agent-chat task recover-pending dev --as NAME")
-    assert [records.is_held(place) for place in (TASK, CLAIM, "tasks/T-2.json")] == [True, True, False]
-    assert records.pending() == [(TASK, b"open\n"), (TASK, b"taken\n"), (CLAIM, None), (CLAIM, b"claim\n")]
+    assert [records.concerns(place) for place in (TASK, CLAIM, "tasks/T-2.json")] == [True, True, False]
+    assert records.undecided() == [(TASK, b"open\n"), (TASK, b"taken\n"), (CLAIM, None), (CLAIM, b"claim\n")]
 
 
 @pytest.mark.parametrize("phase", [APPLIED, PUBLISHED])
@@ -70,7 +70,7 @@ def test_once_the_message_is_out_the_state_after_is_seen(room: JournalRoom, phas
     assert seen(records) == NEW
     (warning,) = records.warnings()
     assert "the state after" in warning
-    assert records.is_held(TASK)
+    assert records.concerns(TASK)
 
 
 def test_a_new_file_is_not_seen_before_and_one_that_goes_is(room: JournalRoom) -> None:
@@ -101,7 +101,7 @@ def test_where_a_person_must_decide_the_files_are_seen_as_they_are(
     assert (records.read(TASK), records.read(CLAIM)) == (room.get(TASK), room.get(CLAIM))
     (warning,) = records.warnings()
     assert "the files as they are; recovery needs a person" in warning
-    assert records.is_held(TASK)
+    assert records.concerns(TASK)
 
 
 @pytest.mark.parametrize("place", [PENDING, FOREIGN])
@@ -112,7 +112,7 @@ def test_a_damaged_entry_holds_every_record(room: JournalRoom, place: str) -> No
     (warning,) = records.warnings()
     assert "a damaged entry" in warning
     assert "recovery needs a person" in warning
-    assert (records.is_held(TASK), records.pending()) == (True, [])
+    assert (records.concerns(TASK), records.undecided()) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_marker_of_a_path_lock_is_of_the_other_journal(room: JournalRoom) -> N
     room.put(lock, b"lock\n")
     assert room.store().warnings() == ()
     records = room.store(journal=OF_LOCKS)
-    assert (records.read(lock), records.names("locks"), records.is_held(lock)) == (None, [], True)
+    assert (records.read(lock), records.names("locks"), records.concerns(lock)) == (None, [], True)
     assert records.warnings()[0].endswith("agent-chat recover-pending dev --as NAME")
 
 
@@ -227,9 +227,9 @@ def test_an_entry_that_vanishes_or_comes_between_two_reads_is_noticed(room: Jour
     records = room.store()
     assert records.read(TASK) == b"open\n"
     room.leave(APPLIED)
-    assert (records.read(TASK), records.is_held(TASK)) == (b"open\n", True)
+    assert (records.read(TASK), records.concerns(TASK)) == (b"open\n", True)
     room.settle()
-    assert (records.read(TASK), records.is_held(TASK), records.warnings()) == (b"open\n", False, ())
+    assert (records.read(TASK), records.concerns(TASK), records.warnings()) == (b"open\n", False, ())
 
 
 def test_under_the_lock_no_entry_is_looked_for(room: JournalRoom) -> None:
