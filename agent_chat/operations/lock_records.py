@@ -104,9 +104,12 @@ class Wanted:
     def __init__(self, located: Sequence[Located]) -> None:
         self.located = tuple(located)
         self._keys = tuple(locked_path.folded_key(each.path.normalized_path) for each in located)
+        self._trees = {"", *(each.path.tree for each in located)}
 
-    def may_meet(self, normalized_path: str) -> bool:
-        """Tells, cheaply, whether a lock's path may be on a file that one of these is on."""
+    def may_meet(self, tree: str, normalized_path: str) -> bool:
+        """Tells, cheaply, whether a lock's path in a work tree may be on a file that one of these is on."""
+        if tree not in self._trees:
+            return True
         key = locked_path.folded_key(normalized_path)
         return any(key.startswith(wanted) or wanted.startswith(key) for wanted in self._keys)
 
@@ -115,7 +118,7 @@ class Wanted:
         return any(
             locked_path.meets(located, path)
             for path in paths
-            if self.may_meet(path.normalized_path)
+            if self.may_meet(path.tree, path.normalized_path)
             for located in self.located
         )
 

@@ -165,6 +165,11 @@ def lock(
     """
     if not located:
         raise ChatError("PATH_LOCK_INVALID_PATH", "no path was named")
+    trees = sorted({each.path.tree for each in located})
+    if len(trees) > 1:
+        raise ChatError(
+            "PATH_LOCK_INVALID_PATH", f"the paths are of several work trees ({', '.join(trees)}); lock them one by one"
+        )
     who = leases.known_actor(channel, PATH_LOCK, actor)
     seconds = leases.duration(PATH_LOCK, lease_seconds, DEFAULT_SECONDS)
     reason = leases.reason(PATH_LOCK, why) if why is not None else None

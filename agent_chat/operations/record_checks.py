@@ -315,11 +315,11 @@ def _overlaps(channel: Channel, locks: Sequence[StoredLock]) -> Iterator[Finding
     on: dict[tuple[str, ...], StoredLock] = {}
     for stored in locks:
         for path in stored.paths:
-            on.setdefault(locked_path.parts_of(path.normalized_path), stored)
+            on.setdefault((path.tree, *locked_path.parts_of(path.normalized_path)), stored)
     for stored in locks:
         for path in stored.paths:
-            parts = locked_path.parts_of(path.normalized_path)
-            above = (on.get(parts[:length]) for length in range(len(parts) + 1))
+            parts = (path.tree, *locked_path.parts_of(path.normalized_path))
+            above = (on.get(parts[:length]) for length in range(1, len(parts) + 1))
             other = next((each for each in above if each and not names.same(each.owner, stored.owner)), None)
             if other is not None:
                 yield Finding(

@@ -12,7 +12,7 @@ from agent_chat.records.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 FILE, DIRECTORY = "file", "directory"
 WHOLE = "."  # the normalized path of the work tree itself
@@ -37,23 +37,30 @@ class PathError(ValueError):
 
 
 class LockedPath(Value):
-    """One path of a lock: relative to the work tree, with `/`, `.` for all of it; and as the caller wrote it."""
+    """One path of a lock: relative to its work tree, with `/`, `.` for all of it; and as the caller wrote it.
+
+    `tree` is the real path of that work tree where it was located; it stands once in a lock's record, as `workspace`.
+    """
 
     normalized_path: str
     display_path: str
     kind: str
+    tree: str = ""
 
 
 class Located(Value):
     """A path of a call as it was found in a work tree.
 
     `parts` are the components of its normalized path, none for the whole work tree; `folds` say for each how the
-    folder that it stands in compares names: "" (as they are), "form" or "case" (which is case and form).
+    folder that it stands in compares names: "" (as they are), "form" or "case" (which is case and form). `place` and
+    `place_folds` are the same of its real, absolute path.
     """
 
     path: LockedPath
     parts: tuple[str, ...]
     folds: tuple[str, ...]
+    place: tuple[str, ...] = ()
+    place_folds: tuple[str, ...] = ()
 
 
 def parts_of(normalized_path: str) -> tuple[str, ...]:
@@ -143,7 +150,39 @@ def folded_key(normalized_path: str) -> str:
 def as_located(stored: LockedPath) -> Located:
     """Returns a stored path as if it were located where names compare by case and form: more meets it."""
     parts = parts_of(stored.normalized_path)
-    return Located(path=stored, parts=parts, folds=(CASE,) * len(parts))
+    place = names_of(stored.tree) + parts
+    return Located(path=stored, parts=parts, folds=(CASE,) * len(parts), place=place, place_folds=(CASE,) * len(place))
+
+
+def fault_of_tree(path: str) -> str | None:
+    """Returns why a record cannot name a work tree, or None when it can: it must be text without control characters."""
+    for character in path:
+        if character < " " or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\udfff":
+            return f"it holds {character!a}"
+    return None
+
+
+def names_of(path: str) -> tuple[str, ...]:
+    """Returns the names that an absolute path is made of, those of Windows too."""
+    return tuple(name for name in path.replace("\\", "/").split("/") if name)
+
+
+def _aligned(
+    located: Located, stored: LockedPath
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+    """Yields the components of two paths in each way in which they may be on one file, with how names compare.
+
+    Relative paths mean the same file in every copy of a project, so they always count. Where two work trees lie in each
+    other, a file has a path in both, and only the absolute ones tell.
+    """
+    parts = parts_of(stored.normalized_path)
+    yield located.parts, parts, located.folds
+    if stored.tree and stored.tree != located.path.tree:
+        yield located.place, names_of(stored.tree) + parts, located.place_folds
+
+
+def _begin_alike(one: tuple[str, ...], other: tuple[str, ...], folds: tuple[str, ...]) -> bool:
+    return all(map(same_name, one, other, folds))
 
 
 def meets(located: Located, stored: LockedPath) -> bool:
@@ -151,13 +190,12 @@ def meets(located: Located, stored: LockedPath) -> bool:
 
     The kinds do not matter: a lock on what once was, or is somewhere else, a file holds what is in the folder too.
     """
-    pairs = zip(located.parts, parts_of(stored.normalized_path), located.folds)
-    return all(same_name(one, other, fold) for one, other, fold in pairs)
+    return any(_begin_alike(*ways) for ways in _aligned(located, stored))
 
 
 def same(located: Located, stored: LockedPath) -> bool:
     """Tells whether the stored path is exactly that one, neither its parent nor its child."""
-    return len(located.parts) == len(parts_of(stored.normalized_path)) and meets(located, stored)
+    return any(len(ways[0]) == len(ways[1]) and _begin_alike(*ways) for ways in _aligned(located, stored))
 
 
 def covers(stored: Iterable[LockedPath], located: Located) -> bool:
@@ -166,10 +204,11 @@ def covers(stored: Iterable[LockedPath], located: Located) -> bool:
     A file holds nothing but itself; so a folder, or what lies in it, is covered by a folder alone.
     """
     for path in stored:
-        missing = len(located.parts) - len(parts_of(path.normalized_path))
-        alike = missing == 0 and located.path.kind == FILE
-        if (alike or (missing >= 0 and path.kind == DIRECTORY)) and meets(located, path):
-            return True
+        for ways in _aligned(located, path):
+            missing = len(ways[0]) - len(ways[1])
+            alike = missing == 0 and located.path.kind == FILE
+            if (alike or (missing >= 0 and path.kind == DIRECTORY)) and _begin_alike(*ways):
+                return True
     return False
 
 

@@ -22,11 +22,14 @@ _REQUIRED = (
     "previous_expires_at",
     "recovery_reason",
 )
-_ADDED = ("fence", "lease_seconds", "boot_id", "boot_expires", "session", "reason")
+_ADDED = ("fence", "lease_seconds", "boot_id", "boot_expires", "session", "reason", "workspace")
 
 
 class PathLock(Value):
-    """One lock; times are POSIX seconds, `fence` is the number of the audit message that granted it."""
+    """One lock; times are POSIX seconds, `fence` is the number of the audit message that granted it.
+
+    Its paths are of one work tree, which the record names as `workspace`: so those of another are told apart.
+    """
 
     lock_id: str
     channel: str
@@ -61,6 +64,11 @@ def parse(data: bytes) -> PathLock:
         raise error if isinstance(error, RecordError) else RecordError(INVALID, str(error)) from error
     if not paths:
         raise RecordError(INVALID, "it has no paths")
+    tree = fields.optional_text("workspace")
+    if tree is not None and locked_path.fault_of_tree(tree):
+        raise RecordError(INVALID, "workspace is no path")
+    if tree is not None:
+        paths = tuple(path.replace(tree=tree) for path in paths)
     lock_id = fields.text("lock_id")
     if not is_lock_id(lock_id):
         raise RecordError(INVALID, "lock_id is none")
@@ -93,12 +101,15 @@ def paths_in(data: bytes) -> tuple[LockedPath, ...]:
     except json_codec.JsonError:
         return ()
     items = value.get("paths") if isinstance(value, dict) else None
+    tree = value.get("workspace") if isinstance(value, dict) else None
     found: list[LockedPath] = []
     for item in items if isinstance(items, list) else ():
         try:
             found.append(parse_path(item))
         except ValueError:
             found += _guessed(item)
+    if isinstance(tree, str) and not locked_path.fault_of_tree(tree):
+        found = [path.replace(tree=tree) for path in found]
     return tuple(found)
 
 
@@ -135,6 +146,7 @@ def to_json(lock: PathLock) -> dict[str, object]:
         "boot_expires": lock.lease.boot_expires,
         "session": lock.session,
         "reason": lock.reason,
+        "workspace": lock.paths[0].tree or None,
     }
 
 

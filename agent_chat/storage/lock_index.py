@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agent_chat.storage.record_store import RecordStore
 
-_VERSION = "1"
+_VERSION = "2"
 _MAX_BYTES = 64 << 20
 
 
@@ -36,10 +36,12 @@ class LockIndex:
         self.warnings: list[str] = []
         self._added: list[tuple[str, tuple[LockedPath, ...]]] = []
 
-    def paths(self, may_matter: Callable[[str], bool] | None = None) -> Iterator[tuple[str, tuple[LockedPath, ...]]]:
+    def paths(
+        self, may_matter: Callable[[str, str], bool] | None = None
+    ) -> Iterator[tuple[str, tuple[LockedPath, ...]]]:
         """Yields the place of every lock and its paths; of a damaged one those that can be read.
 
-        With `may_matter` only of those locks one of whose normalized paths it accepts.
+        With `may_matter` only of those locks one of whose paths it accepts, by work tree and normalized path.
         """
         known = self._load()
         for name in self._records.names(LOCKS):
@@ -50,11 +52,15 @@ class LockIndex:
                 self._fresh[name] = line
             else:
                 line = self._read_line(place, mark)
-            found = [text.partition(" ") for text in line.split("\t")[1:] if text]
-            if may_matter is None or any(may_matter(path) for _, _, path in found):
+            tree, *texts = line.split("\t")[1:] or [""]
+            found = [text.partition(" ") for text in texts if text]
+            if may_matter is None or any(may_matter(tree, path) for _, _, path in found):
                 yield (
                     place,
-                    tuple(LockedPath(normalized_path=path, display_path=path, kind=kind) for kind, _, path in found),
+                    tuple(
+                        LockedPath(normalized_path=path, display_path=path, kind=kind, tree=tree)
+                        for kind, _, path in found
+                    ),
                 )
 
     def _read_line(self, place: str, mark: str) -> str:
@@ -135,4 +141,5 @@ class LockIndex:
 
 
 def _line(mark: str, paths: tuple[LockedPath, ...]) -> str:
-    return mark + "\t".join(f"{path.kind} {path.normalized_path}" for path in paths)
+    tree = paths[0].tree if paths else ""
+    return mark + "\t".join((tree, *(f"{path.kind} {path.normalized_path}" for path in paths)))

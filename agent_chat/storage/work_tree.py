@@ -129,10 +129,17 @@ class WorkTree:
         fault = locked_path.fault_of_path(normalized)
         if fault:
             raise _invalid(text, f"it leads to {quoted(normalized)}: {fault}")
+        tree = home.path if self.source == "folder" else self.root
+        if locked_path.fault_of_tree(tree):
+            tree = ""  # no record can hold it, so its paths are compared with all others
+        whole = locked_path.names_of(place.path)
+        unnamed = len(whole) - len(place.folds)  # a drive has no folder that folds it
         return Located(
-            path=LockedPath(normalized_path=normalized, display_path=text, kind=_kind(place, text)),
+            path=LockedPath(normalized_path=normalized, display_path=text, kind=_kind(place, text), tree=tree),
             parts=parts,
             folds=tuple(place.folds[len(home.names) :]),
+            place=whole,
+            place_folds=(locked_path.CASE,) * unnamed + tuple(place.folds),
         )
 
     def _home_of(self, place: Place) -> Place | None:

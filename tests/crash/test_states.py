@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 REST = [row for row in ROWS if not row.quick]
 SECOND_KILLS = 40
-INDEX = b"1 "  # how the index of the locks begins, which tells of numbers that the system gives to files
+INDEX = b"2 "  # how the index of the locks begins, which tells of numbers that the system gives to files
 
 
 def test_every_command_that_changes_files_has_a_row() -> None:

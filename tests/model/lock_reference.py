@@ -74,7 +74,7 @@ class Locks:
                 if not {path for path, _ in own.paths} <= {each.path for each in wanted}:
                     # Asking for a part does not shorten the whole.
                     hold = own.hold.anew(lease.now, max(hold.seconds, math.ceil(own.hold.ends - lease.now.boot)))
-                return Step(own.id, own._replace(hold=hold), "path.lock.renewed")
+                return Step(own.id, own._replace(hold=hold, reason=reason or own.reason), "path.lock.renewed")
         paths = {each.path: each for each in reversed(wanted)}  # of two kinds of one path the first counts
         return Step(id, Lock(id, frozenset(paths.values()), lease.granted(who), reason), "path.locked")
 

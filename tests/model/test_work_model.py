@@ -190,11 +190,12 @@ class Work(WorkMachine):
     def lock(self, texts: list[str], name: str, session: str | None, seconds: str | None) -> None:
         """All paths are locked, or none."""
         actor, who = self.who(name, session, None, None)
+        why = texts[0] if len(texts) > 1 else None
         self.change(
             OF_LOCKS,
-            lambda seq, id: self.locks.lock(texts, who, self.lease(seconds, seq), id, texts[0]),
+            lambda seq, id: self.locks.lock(texts, who, self.lease(seconds, seq), id, why),
             lambda channel: path_locks.lock(
-                channel, actor, [self.locate(text) for text in texts], lease_seconds=seconds, why=texts[0]
+                channel, actor, [self.locate(text) for text in texts], lease_seconds=seconds, why=why
             ),
         )
 

@@ -306,4 +306,5 @@ def test_a_pending_lock_that_is_damaged_is_held_by_its_paths(room: LockRoom) -> 
         record.unlink()  # as if it had died before it wrote it
     (stored,) = room.checked("src/a.py").locks
     assert (stored.lock, stored.pending, stored.fault[:24]) == (None, True, "PATH_LOCK_INVALID_RECORD")
-    assert stored.paths == (LockedPath(normalized_path="src", display_path="src/", kind=DIRECTORY),)
+    tree = str(room.tree)
+    assert stored.paths == (LockedPath(normalized_path="src", display_path="src/", kind=DIRECTORY, tree=tree),)

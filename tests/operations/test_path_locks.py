@@ -54,7 +54,7 @@ def test_a_lock_writes_its_record_and_tells_of_it(room: LockRoom) -> None:
         lock_id=locked.lock.lock_id,
         channel="dev",
         owner="bob",
-        paths=(A, DOCS),
+        paths=(A.replace(tree=str(room.tree)), DOCS.replace(tree=str(room.tree))),
         lease=lease(),
         locked_at=START,
         fence=1,

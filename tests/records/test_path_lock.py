@@ -16,6 +16,7 @@ from agent_chat.records.path_lock import PathLock, file_name, is_lock_id, parse,
 from agent_chat.records.record_fields import INVALID, MISSING, TIMESTAMP, UNKNOWN, VERSION, RecordError
 
 ID = "00112233445566aa"
+TREE = "/home/bob/project"
 AGENTS = st.from_regex(r"[A-Za-z0-9é]([A-Za-z0-9é_-]|\.(?!\.)){0,6}", fullmatch=True).filter(
     lambda name: names.fault_of_name(name) is None
 )
@@ -54,8 +55,8 @@ LOCK = PathLock(
     channel="dev",
     owner="bob",
     paths=(
-        LockedPath(normalized_path="src/a.py", display_path="./src/a.py", kind=FILE),
-        LockedPath(normalized_path="docs", display_path="docs/", kind=DIRECTORY),
+        LockedPath(normalized_path="src/a.py", display_path="./src/a.py", kind=FILE, tree=TREE),
+        LockedPath(normalized_path="docs", display_path="docs/", kind=DIRECTORY, tree=TREE),
     ),
     lease=Lease(expires=1767323345.0, granted=1767323105.0, seconds=300, boot_id="one", boot_expires=5300.5),
     locked_at=1767323045.0,
@@ -67,7 +68,7 @@ LOCK = PathLock(
     reason="a rewrite",
 )
 SOUND = json.loads(render(LOCK))
-ADDED = ("schema_version", "fence", "lease_seconds", "boot_id", "boot_expires", "session", "reason")
+ADDED = ("schema_version", "fence", "lease_seconds", "boot_id", "boot_expires", "session", "reason", "workspace")
 
 
 def with_fields(**fields: Any) -> bytes:
@@ -108,6 +109,7 @@ def test_the_fields_of_a_record_and_their_order() -> None:
         ("boot_expires", 5300.5),
         ("session", "s-1"),
         ("reason", "a rewrite"),
+        ("workspace", "/home/bob/project"),
     ]
     assert to_json(LOCK) == SOUND
 
@@ -115,7 +117,11 @@ def test_the_fields_of_a_record_and_their_order() -> None:
 def test_a_record_of_the_other_program_has_no_length_no_boot_and_no_fence() -> None:
     lock = parse(with_fields(**dict.fromkeys(ADDED, ...)))
     assert lock == LOCK.replace(
-        lease=Lease(expires=1767323345.0, granted=1767323105.0), fence=None, session=None, reason=None
+        lease=Lease(expires=1767323345.0, granted=1767323105.0),
+        paths=tuple(path.replace(tree="") for path in LOCK.paths),
+        fence=None,
+        session=None,
+        reason=None,
     )
     assert parse(render(lock)) == lock
 
@@ -228,7 +234,9 @@ def test_the_record_itself_is_strict_json_of_bounded_size() -> None:
 def test_whatever_else_is_damaged_the_paths_are_told(name: str) -> None:
     values: tuple[Any, ...] = (..., None, "", [], {}, -1, "x")
     for value in values:
-        assert paths_in(with_fields(**{name: value})) == LOCK.paths
+        told = paths_in(with_fields(**{name: value}))
+        assert [path.replace(tree=TREE) for path in told] == list(LOCK.paths)
+        assert {path.tree for path in told} <= {TREE, "", value}
 
 
 @pytest.mark.parametrize(

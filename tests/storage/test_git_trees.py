@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_chat.records.locked_path import FILE
+from agent_chat.records.locked_path import FILE, covers, meets, same
 from tests.storage.test_work_tree import INVALID, OUTSIDE, find, key, refusal
 
 if TYPE_CHECKING:
@@ -85,3 +85,32 @@ def test_a_damaged_link_to_a_repository_makes_no_sister(sisters: Path, text: str
 def test_a_loop_of_links_is_refused(sisters: Path) -> None:
     (sisters / "main/loop").symlink_to("loop")
     assert refusal(find(sisters / "main").locate, "loop/x")[0] == INVALID
+
+
+# -- work trees in each other: a file has a path in both ---------------------------------------------------------------
+
+
+def test_a_file_of_a_nested_repository_is_one_from_outside_and_from_inside(sisters: Path) -> None:
+    outside, inside = find(sisters / "main"), find(sisters / "main/sub/src")
+    one, other = outside.locate("sub/src/a.py"), inside.locate("a.py")
+    assert (one.path.normalized_path, other.path.normalized_path) == ("sub/src/a.py", "src/a.py")
+    assert meets(one, other.path)
+    assert meets(other, one.path)
+    assert same(one, other.path)
+    assert meets(outside.locate("sub"), other.path)
+    assert covers([outside.locate("sub/").path], other)
+    assert not meets(outside.locate("sub/src/b.py"), other.path)
+
+
+def test_a_named_part_of_a_work_tree_meets_the_whole(sisters: Path) -> None:
+    part = find(sisters / "main", option=str(sisters / "main/src")).locate("a.py")
+    whole = find(sisters / "main").locate("src/a.py")
+    assert same(part, whole.path)
+    assert same(whole, part.path)
+
+
+def test_the_same_path_of_two_copies_counts_as_one_file(sisters: Path) -> None:
+    one, other = find(sisters / "main").locate("src/a.py"), find(sisters / "stranger").locate("src/a.py")
+    assert one.path.tree != other.path.tree
+    assert meets(one, other.path)
+    assert not meets(one, find(sisters / "stranger").locate("src/b.py").path)
