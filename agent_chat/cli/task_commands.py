@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent_chat.cli.acting import agent_text, channel_with_codes
+from agent_chat import names
+from agent_chat.cli.acting import agent_text, channel_with_codes, optional_agent
 from agent_chat.cli.command import Reply
 from agent_chat.cli.output import safe_line
 from agent_chat.operations import task_views, tasks
@@ -97,25 +98,27 @@ def _list(request: Request, name: str) -> tuple[str, ...] | None:
 
 def list_all(request: Request) -> Reply:
     """Lists all tasks."""
-    return _listed(request, only_ready=False)
-
-
-def ready(request: Request) -> Reply:
-    """Lists the tasks that can be claimed now."""
-    return _listed(request, only_ready=True)
-
-
-def _listed(request: Request, *, only_ready: bool) -> Reply:
     channel = task_channel(request)
     now = channel.workspace.clock.moment()
     views, warnings = task_views.every(channel, now)
-    if only_ready:
-        views = [view for view in views if view.ready]
+    return _listed(channel, now, views, warnings, nothing="no tasks")
+
+
+def ready(request: Request) -> Reply:
+    """Lists the tasks that can be claimed now, by the agent that asks where it is known."""
+    channel = task_channel(request)
+    now = channel.workspace.clock.moment()
+    views, warnings = task_views.every(channel, now)
+    named = optional_agent(request)
+    agent = names.agent_name(named) if named is not None else None
+    ready_ones = [view for view in views if view.ready and (agent is None or task_views.is_open_to(view, agent))]
+    return _listed(channel, now, ready_ones, warnings, nothing="nothing is ready")
+
+
+def _listed(channel: Channel, now: Moment, views: list[TaskView], warnings: tuple[str, ...], *, nothing: str) -> Reply:
     return Reply(
         data={**channel.where(), "tasks": [_fields(view) for view in views]},
-        text=lambda: (
-            "\n".join(_line(view, now) for view in views) or ("nothing is ready" if only_ready else "no tasks")
-        ),
+        text=lambda: "\n".join(_line(view, now) for view in views) or nothing,
         warnings=warnings,
     )
 

@@ -78,7 +78,7 @@ ROWS = (
         summary="Lists the tasks that can be claimed now.",
         handler=f"{TASKS}:ready",
         notes="A task whose lease ran out is listed too; task recover takes it over.",
-        arguments=(CHANNEL,),
+        arguments=(CHANNEL, AGENT.replace(help="for whom: what is assigned to others is left out")),
     ),
     Command(path=("task", "show"), summary="Shows one task.", handler=f"{TASKS}:show", arguments=(CHANNEL, TASK)),
     Command(

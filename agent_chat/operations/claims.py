@@ -177,7 +177,9 @@ def _require_resumable(call: _Call, held: Claim) -> None:
 
 
 def _conflict(call: _Call, message: str, owner: str) -> ChatError:
-    return call.channel.refusal("LEASE_CONFLICT", message, call=f"task ready {call.channel.name}", owner=owner)
+    return call.channel.refusal(
+        "LEASE_CONFLICT", message, call=f"task ready {call.channel.name} --as {call.actor.name}", owner=owner
+    )
 
 
 def _granted(call: _Call, seconds: float) -> Claim:

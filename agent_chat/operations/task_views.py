@@ -105,6 +105,11 @@ def _looked_at(
     ), fits
 
 
+def is_open_to(view: TaskView, agent: str) -> bool:
+    """Tells whether a ready task is for an agent: it is assigned to nobody else, or its lease ran out."""
+    return view.lapsed or view.task.owner is None or names.same(view.task.owner, agent)
+
+
 def can_end(view: TaskView) -> bool:
     """Tells whether a wait for a task ends: it is done, cancelled, or ready to be claimed (or recovered)."""
     return view.task.status in FINAL or view.ready

@@ -120,14 +120,20 @@ def test_a_root_that_is_not_there_is_an_error(name: str, tmp_path: Path) -> None
     assert (error["code"], error["root"]) == ("ROOT_NOT_FOUND", str(tmp_path / "nowhere"))
 
 
-@pytest.mark.parametrize("name", [row.name for row in COMMANDS if any(a.name == "agent" for a in row.arguments)])
+NEEDS_NOBODY = ("check", "task ready")  # all locks and all tasks count
+ACTING = [row.name for row in COMMANDS if any(a.name == "agent" for a in row.arguments)]
+
+
+def test_some_commands_need_nobody_who_acts(root: Path) -> None:
+    assert answer(root, "check", "work", "src/a.py")["conflicts"] == []
+    assert answer(root, *CALLS["task ready"])["tasks"] is not None
+
+
+@pytest.mark.parametrize("name", [name for name in ACTING if name not in NEEDS_NOBODY])
 def test_nobody_who_acts_is_an_error(name: str, root: Path) -> None:
     words = list(prepare(root, name))
     at = next(index for index, word in enumerate(words) if word in ("--as", "--from"))
     del words[at : at + 2]
-    if name == "check":
-        assert answer(root, *words)["conflicts"] == []  # all locks count
-        return
     assert answer(root, *words, expect=2)["error"]["code"] == "AGENT_MISSING"
 
 

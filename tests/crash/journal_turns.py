@@ -90,15 +90,15 @@ def check_looks_beside_a_change(folder: Path, name: str, *, every: bool) -> list
             tally.count("interleavings")
             # A task that could be claimed is not offered while a change of it is pending.
             either = told or words == task_rows.READY
-            allowed = [_shown(old), _shown(new)] if either else [_shown(old)]
-            if _shown(answer, pending=told) not in allowed or answer.status == 2 != old.status:
+            allowed = [shown_of(old), shown_of(new)] if either else [shown_of(old)]
+            if shown_of(answer, pending=told) not in allowed or answer.status == 2 != old.status:
                 found.append(f"{name}, {' '.join(words)}, {where}: {answer.out}")
             odd = [text for text in answer.data.get("warnings", ()) if "pending" not in text]
             found += [f"{name}, {' '.join(words)}, {where}: it warns: {text}" for text in odd]
     return found
 
 
-def _shown(answer: Answer, *, pending: bool = True) -> list[str]:
+def shown_of(answer: Answer, *, pending: bool = True) -> list[str]:
     """Returns whose each shown record is, and its status; without what is in the way because it is pending."""
     data = answer.data
     items: list[dict[str, Any]] = data.get("tasks") or data.get("locks") or data.get("conflicts") or []

@@ -10,7 +10,7 @@ from tests.crash.faults import Fault, failing, on
 from tests.crash.loops import check_kills, check_power_losses
 from tests.crash.turns import check_intruder, check_reader_and_writer, check_two_readers, check_two_writers
 from tests.support import tally
-from tests.support.seeding import Edit, seeded
+from tests.support.seeding import Edit, moved, seeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,6 @@ MESSAGE_STORE = "agent_chat.storage.message_store"
 MESSAGES = "agent_chat.operations.messages"
 PUBLICATION = "agent_chat.storage.publication"
 
-
-GIVEN_BACK = "        self._lock.release()\n        if"
 POST, READ = "post, a reply", "read, from a cursor"
 
 FAULTS = (
@@ -141,7 +139,7 @@ FAULTS = (
     ),
     Fault(
         "a failed publication is not taken back",
-        (Edit(PUBLICATION, "        _take_back(files, temporary, target, aside, error)\n", ""),),
+        (Edit(PUBLICATION, "        _take_back(files, temporary, None if stays else target, aside, error)\n", ""),),
         on(POST, failing),
         "published, though it says IO_ERROR",
     ),
@@ -164,6 +162,12 @@ FAULTS = (
         "left behind for good",
     ),
 )
+
+
+def test_every_deliberate_bug_is_a_piece_of_the_source() -> None:
+    found = [f"{fault.name}: {text}" for fault in FAULTS for text in moved(*fault.edits)]
+    assert not found, "\n".join(found)
+    assert moved(Edit(CHANNEL, "no such piece of the source", ""))
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from tests.crash.journal_loops import (
 from tests.crash.journal_turns import check_looks_beside_a_change, check_rivals
 from tests.crash.loops import check_kills, check_power_losses
 from tests.support import tally
-from tests.support.seeding import Edit, seeded
+from tests.support.seeding import Edit, moved, seeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,10 +34,9 @@ TRANSACTION = "agent_chat.storage.transaction"
 CLAIM, LOCK, CREATE = "task claim", "lock, several paths", "task create, first in a channel"
 SYNC_RECORDS = "    for folder in entry.folders:\n        files.sync_folder(places.record(folder))\n"
 APPLIED = "    files.append(places.record(journal.entry), journal_entry.phase_line(journal_entry.APPLIED))\n"
-BEGIN = "    progress = _Progress()\n"
-GIVEN_BACK = "        self._lock.release()\n        if"
-NOT_READ = "        except ChatError as error:\n"
-PUBLISH = "    mutation.publish_as(entry.message_file, plan.message.seq, entry.message)\n"
+PREPARED = "    progress.phase = journal_entry.PREPARED\n"
+HOLDS_LOCK = ", holds_lock=lambda: mutation.holds_lock"
+PUBLISH = "    mutation.publish_as(entry.message_file, plan.message.seq, entry.message, stays=True)\n"
 
 
 def telling_power_losses(trial: Trial) -> list[str]:
@@ -74,7 +73,7 @@ FAULTS = (
         (
             Edit(
                 TRANSACTION,
-                "publication.name_new(files, temporary, places.record(journal.entry))",
+                f"publication.name_new(files, temporary, places.record(journal.entry){HOLDS_LOCK})",
                 "files.link(temporary, places.record(journal.entry))\n    files.remove(temporary)",
             ),
         ),
@@ -106,7 +105,7 @@ FAULTS = (
         "the message is published before the records are written",
         (
             Edit(TRANSACTION, PUBLISH, ""),
-            Edit(TRANSACTION, "    for change in entry.changes:\n", PUBLISH + "    for change in entry.changes:\n"),
+            Edit(TRANSACTION, PREPARED, PREPARED + PUBLISH),
         ),
         on(CLAIM, check_kills),
         "the recovery fails",
@@ -170,7 +169,13 @@ FAULTS = (
     ),
     Fault(
         "a reader takes what is pending for settled",
-        (Edit(RECORDS, "if entry is None or self._decision == journal_entry.REFUSE:", "if True:"),),
+        (
+            Edit(
+                RECORDS,
+                "if entry is None or self._decision not in (journal_entry.UNDO, journal_entry.FINISH):",
+                "if True:",
+            ),
+        ),
         on(CLAIM, check_kills),
         "after the recovery it shows",
     ),
@@ -200,7 +205,7 @@ FAULTS = (
     ),
     Fault(
         "a failed change is not undone",
-        (Edit(TRANSACTION, "if not _settled(mutation, journal, plan, progress, error):", "if True:"),),
+        (Edit(TRANSACTION, "if not _settled(mutation, journal, entry, plan, progress, error):", "if True:"),),
         on(CLAIM, failing),
         "the state is not the old one",
     ),
@@ -243,6 +248,12 @@ FAULTS = (
         "a failing disk is answered with 0",
     ),
 )
+
+
+def test_every_deliberate_bug_is_a_piece_of_the_source() -> None:
+    found = [f"{fault.name}: {text}" for fault in FAULTS for text in moved(*fault.edits)]
+    assert not found, "\n".join(found)
+    assert moved(Edit(CHANNEL, "no such piece of the source", ""))
 
 
 @pytest.mark.slow

@@ -157,7 +157,7 @@ def test_somebody_elses_task_is_told_with_the_time_left(room: TaskRoom) -> None:
     room.clock.turn(100)
     error = refused("LEASE_CONFLICT", lambda: room.claim(actor="carol"), room)
     assert error.message == "task T-1 is held by bob, 3 min left"
-    assert (error.details["owner"], next_of(error)) == ("bob", "task ready dev")
+    assert (error.details["owner"], next_of(error)) == ("bob", "task ready dev --as carol")
 
 
 def test_ones_own_task_is_not_claimed_twice(room: TaskRoom) -> None:

@@ -384,3 +384,14 @@ def test_how_a_wait_for_a_task_ends(room: TaskRoom) -> None:
     assert not task_views.can_end(room.view())
     room.act("cancel")
     assert task_views.can_end(room.view())
+
+
+def test_what_is_assigned_to_somebody_is_open_to_nobody_else(room: TaskRoom) -> None:
+    room.create("T-1", owner="bob")
+    room.create("T-2")
+    open_to_carol = [view.task.id for view in room.every().values() if task_views.is_open_to(view, "carol")]
+    assert open_to_carol == ["T-2"]
+    assert task_views.is_open_to(room.view("T-1"), "Bob")
+    room.claim("T-1", actor="bob")
+    room.clock.turn(301)
+    assert task_views.is_open_to(room.view("T-1"), "carol")

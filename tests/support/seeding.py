@@ -23,6 +23,18 @@ class Edit(NamedTuple):
     new: str
 
 
+def moved(*edits: Edit) -> list[str]:
+    """Returns which pieces are not found in the source any more, as sentences; runs nothing."""
+    sources: dict[str, str] = {}
+    found: list[str] = []
+    for edit in edits:
+        source = sources.get(edit.module) or inspect.getsource(importlib.import_module(edit.module))
+        if edit.old not in source:
+            found.append(f"{edit.module} has no {edit.old!r} any more: the seeded fault must follow it")
+        sources[edit.module] = source.replace(edit.old, edit.new)
+    return found
+
+
 @contextlib.contextmanager
 def seeded(*edits: Edit) -> Iterator[None]:
     """Makes the program wrong in the way of the edits; fails when a piece is not there, since it has moved then."""

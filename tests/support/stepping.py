@@ -5,11 +5,12 @@ Only one call runs at any time, so an order of turns is one interleaving and run
 
 from __future__ import annotations
 
+import os
 import threading
-from typing import TYPE_CHECKING, Callable, TypeVar
+from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar
 
 from agent_chat.storage.filesystem import FileSystem
-from tests.support.recording import RecordingFileSystem, Step
+from tests.support.recording import CHANGES, RecordingFileSystem, Step
 from tests.support.workspaces import START, FakeClock
 
 if TYPE_CHECKING:
@@ -22,6 +23,18 @@ SLEEP = Step("sleep")
 LISTED = Step("listed")
 
 
+class Failing(NamedTuple):
+    """Which of a player's changes fails, and with which errno; with `for_good` every later change fails too."""
+
+    nth: int
+    code: int
+    for_good: bool = False
+
+    def meets(self, count: int) -> bool:
+        """Tells whether the change of that number fails."""
+        return count == self.nth or (self.for_good and count > self.nth)
+
+
 class Player:
     """Some command lines, one after the other, that go on only when told to; `next` is what comes on the next turn.
 
@@ -29,7 +42,8 @@ class Player:
     newest alone that is listed, which is the worst that a file system does.
     """
 
-    def __init__(self, stage: Stage, *calls: tuple[str, ...]) -> None:
+    def __init__(self, stage: Stage, *calls: tuple[str, ...], failing: Failing | None = None) -> None:
+        self.failing = failing
         self.answers: list[Answer] = []
         self.next: Step | None = None
         self.turns = 0
@@ -106,9 +120,17 @@ class SteppingFileSystem(RecordingFileSystem):
     def __init__(self, root: str, clock: Clock, player: Player) -> None:
         super().__init__(root, clock)
         self._player = player
+        self._changes = 0
+        self.failed: list[Step] = []
 
     def around(self, step: Step, act: Callable[[], T], part: Callable[[float], None] | None) -> T:
         self._player.stop(step)
+        self._changes += step.name in CHANGES
+        failing = self._player.failing
+        if failing is not None and step.name in CHANGES and failing.meets(self._changes):
+            self.failed.append(step)
+            path = next((arg for arg in reversed(step.args) if isinstance(arg, str)), None)
+            raise OSError(failing.code, os.strerror(failing.code), path)
         return act()
 
     def list_folder(self, path: str) -> list[str]:
