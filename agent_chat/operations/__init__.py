@@ -1,1 +1,1 @@
-"""What can be done, one module per noun: load, plan (pure), commit."""
+"""What can be done, one module per noun: load, decide, commit."""

@@ -113,7 +113,7 @@ def _judged(channel: Channel, journal: Journal) -> Iterator[Finding]:
     decision = recovery.decision(channel, entry) if entry is not None else journal_entry.REFUSE
     call = channel.workspace.call(f"{journal.recovery} {channel.name} --as NAME")
     if entry is not None and decision != journal_entry.REFUSE:
-        will = "takes it back" if decision == journal_entry.UNDO else "finishes it"
+        will = "undoes it" if decision == journal_entry.UNDO else "finishes it"
         yield Finding(
             id="journal.pending",
             path=path,
@@ -182,7 +182,7 @@ def _check_filed(channel: Channel, journal: Journal, stored: Sequence[Stored]) -
             id="journal.filed",
             path=path,
             message=fault,
-            remedy="restore it, or move it away; no command needs it",
+            remedy="restore it, or move it away, unless a lock is damaged: then it tells what that lock holds",
         )
 
 

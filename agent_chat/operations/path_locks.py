@@ -161,7 +161,8 @@ def lock(
     """Locks all paths for the actor, or none; fails with PATH_LOCK_CONFLICT or PATH_LOCK_RECOVERY_REQUIRED.
 
     Where one of the actor's own running locks covers them all, that lock's lease runs anew, for its own length where
-    none is given. `tree_words` are the words by which a command finds the same work tree.
+    none is given. Asking for a part of it never shortens it; a new reason takes the place of the old. All paths must be
+    of one work tree. `tree_words` are the words by which a command finds the same work tree.
     """
     if not located:
         raise ChatError("PATH_LOCK_INVALID_PATH", "no path was named")

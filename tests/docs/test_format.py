@@ -10,6 +10,7 @@ from agent_chat.records import claim, path_lock, task
 from agent_chat.records import message as message_record
 from agent_chat.records.claim import Claim
 from agent_chat.records.lease import SUSPECT_SECONDS, Lease
+from agent_chat.records.locked_path import FILE, LockedPath
 from agent_chat.records.path_lock import PathLock
 from agent_chat.storage import layout
 from tests.support import schemas
@@ -46,7 +47,8 @@ def test_the_keys_of_a_message_are_there_in_their_order() -> None:
 def test_the_fields_of_records_are_there_in_their_order() -> None:
     lease = Lease(expires=0.0, granted=0.0)
     one = Claim(task_id="t", channel="c", owner="a", lease=lease, claimed_at=0.0)
-    lock = PathLock(lock_id="0", channel="c", owner="a", paths=(), lease=lease, locked_at=0.0)
+    path = LockedPath(normalized_path="a", display_path="a", kind=FILE)
+    lock = PathLock(lock_id="0", channel="c", owner="a", paths=(path,), lease=lease, locked_at=0.0)
     assert keys_of("### Tasks") == list(
         task.to_json(task.Task(id="t", channel="c", title="t", created_by="a", updated_at=0.0))
     )
