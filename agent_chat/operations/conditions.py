@@ -6,7 +6,6 @@ lease runs out without a trace, and not every file system moves a folder's time.
 
 from __future__ import annotations
 
-from agent_chat import names
 from agent_chat.operations import lock_views, task_views, waiting
 from agent_chat.records.value import Value
 from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
@@ -79,7 +78,7 @@ def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: fl
         agent,
         OF_LOCKS,
         look,
-        lambda seen: all(names.same(each.owner, agent) for each in seen.locks),
+        lambda seen: not seen.locks,
         timeout,
         interval,
     )

@@ -61,12 +61,12 @@ def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Ch
 def require_end(channel: Channel, agent: str, checked: Checked) -> None:
     """Refuses to wait for what ends by no doing of others: locks that ran out or are suspect, and damaged ones."""
     now = channel.workspace.clock.moment()
-    others = [each for each in checked.locks if not names.same(each.owner, agent)]
-    if any(each.pending or (each.lock is not None and each.lock.lease.standing(now) == ACTIVE) for each in others):
+    if any(each.pending or (each.lock and each.lock.lease.standing(now) == ACTIVE) for each in checked.locks):
         return
-    for stored in others:
+    for stored in checked.locks:
         if stored.lock is None:
-            raise channel.refusal("PATH_LOCK_INVALID_RECORD", stored.fault, call=f"doctor {channel.name}")
+            fault = stored.fault.partition(": ")[2]
+            raise channel.refusal("PATH_LOCK_INVALID_RECORD", fault, call=f"doctor {channel.name}")
         call = f"recover {channel.name} {stored.id} --as {agent} --reason 'taking over'"
         raise leases.lapsed(channel, PATH_LOCK, holding_of(stored.lock), now, call=call)
 

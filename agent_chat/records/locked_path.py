@@ -12,7 +12,10 @@ from agent_chat.records.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    Names = tuple[str, ...]
+    Elsewhere = Callable[[str], Iterable[tuple[Names, Names, Names]]]
 
 FILE, DIRECTORY = "file", "directory"
 WHOLE = "."  # the normalized path of the work tree itself
@@ -48,19 +51,24 @@ class LockedPath(Value):
     tree: str = ""
 
 
+def _nowhere(_tree: str) -> tuple[()]:
+    """Stands for a path of which no other name is known."""
+    return ()
+
+
 class Located(Value):
     """A path of a call as it was found in a work tree.
 
     `parts` are the components of its normalized path, none for the whole work tree; `folds` say for each how the
-    folder that it stands in compares names: "" (as they are), "form" or "case" (which is case and form). `place` and
-    `place_folds` are the same of its real, absolute path.
+    folder that it stands in compares names: "" (as they are), "form" or "case" (which is case and form). `elsewhere`
+    returns, for another work tree, the other ways in which this path can be compared with paths of that one: this
+    path's names, those that the other tree's paths begin with, and how names compare.
     """
 
     path: LockedPath
     parts: tuple[str, ...]
     folds: tuple[str, ...]
-    place: tuple[str, ...] = ()
-    place_folds: tuple[str, ...] = ()
+    elsewhere: Elsewhere = _nowhere
 
 
 def parts_of(normalized_path: str) -> tuple[str, ...]:
@@ -151,7 +159,12 @@ def as_located(stored: LockedPath) -> Located:
     """Returns a stored path as if it were located where names compare by case and form: more meets it."""
     parts = parts_of(stored.normalized_path)
     place = names_of(stored.tree) + parts
-    return Located(path=stored, parts=parts, folds=(CASE,) * len(parts), place=place, place_folds=(CASE,) * len(place))
+    return Located(
+        path=stored,
+        parts=parts,
+        folds=(CASE,) * len(parts),
+        elsewhere=lambda tree: [(place, names_of(tree), (CASE,) * len(place))] if stored.tree else [],
+    )
 
 
 def fault_of_tree(path: str) -> str | None:
@@ -167,18 +180,19 @@ def names_of(path: str) -> tuple[str, ...]:
     return tuple(name for name in path.replace("\\", "/").split("/") if name)
 
 
-def _aligned(
-    located: Located, stored: LockedPath
-) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+def _aligned(located: Located, stored: LockedPath, *, certain: bool = False) -> Iterator[tuple[Names, Names, Names]]:
     """Yields the components of two paths in each way in which they may be on one file, with how names compare.
 
-    Relative paths mean the same file in every copy of a project, so they always count. Where two work trees lie in each
-    other, a file has a path in both, and only the absolute ones tell.
+    Relative paths mean the same file in every copy of a project, so they count unless the caller has to be `certain`.
+    Where two work trees lie in each other, or are of one repository, what they have in common tells.
     """
     parts = parts_of(stored.normalized_path)
-    yield located.parts, parts, located.folds
-    if stored.tree and stored.tree != located.path.tree:
-        yield located.place, names_of(stored.tree) + parts, located.place_folds
+    alike = not stored.tree or not located.path.tree or stored.tree == located.path.tree
+    if alike or not certain:
+        yield located.parts, parts, located.folds
+    if not alike:
+        for mine, its, folds in located.elsewhere(stored.tree):
+            yield mine, its + parts, folds
 
 
 def _begin_alike(one: tuple[str, ...], other: tuple[str, ...], folds: tuple[str, ...]) -> bool:
@@ -195,7 +209,8 @@ def meets(located: Located, stored: LockedPath) -> bool:
 
 def same(located: Located, stored: LockedPath) -> bool:
     """Tells whether the stored path is exactly that one, neither its parent nor its child."""
-    return any(len(ways[0]) == len(ways[1]) and _begin_alike(*ways) for ways in _aligned(located, stored))
+    ways = _aligned(located, stored, certain=True)
+    return any(len(each[0]) == len(each[1]) and _begin_alike(*each) for each in ways)
 
 
 def covers(stored: Iterable[LockedPath], located: Located) -> bool:
@@ -204,7 +219,7 @@ def covers(stored: Iterable[LockedPath], located: Located) -> bool:
     A file holds nothing but itself; so a folder, or what lies in it, is covered by a folder alone.
     """
     for path in stored:
-        for ways in _aligned(located, path):
+        for ways in _aligned(located, path, certain=True):
             missing = len(ways[0]) - len(ways[1])
             alike = missing == 0 and located.path.kind == FILE
             if (alike or (missing >= 0 and path.kind == DIRECTORY)) and _begin_alike(*ways):

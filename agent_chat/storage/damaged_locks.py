@@ -22,7 +22,7 @@ def paths_of(records: RecordStore, place: str, data: bytes) -> tuple[LockedPath,
     if sound:
         return sound
     found = path_lock.paths_in(data) + _filed(records, place)
-    return tuple({path.normalized_path: path for path in reversed(found)}.values())[::-1]
+    return tuple({(path.tree, path.normalized_path): path for path in reversed(found)}.values())[::-1]
 
 
 def sound_paths(data: bytes) -> tuple[LockedPath, ...]:

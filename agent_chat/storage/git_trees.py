@@ -6,6 +6,7 @@ A work tree has `.git`: the repository's folder, or a file that leads to it (git
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 8192
 _SIGN = "gitdir:"
+# What a damaged `.git` ends in; what cannot be looked at (EIO, EACCES) is no such thing.
+_LEADS_NOWHERE = (errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 
 
 class GitTrees:
@@ -40,15 +43,29 @@ class GitTrees:
                 return tree
         return None
 
+    def all_around(self, place: Place) -> list[Place]:
+        """Returns every work tree that a place lies in, the innermost first: repositories may lie in each other."""
+        found: list[Place] = []
+        tree = self.around(place)
+        while tree is not None:
+            found.append(tree)
+            tree = self.around(tree.up_to(len(tree.names) - 1)) if tree.names else None
+        return found
+
     def are_sisters(self, one: Place, other: Place) -> bool:
         """Tells whether two work trees are of one repository."""
-        repository = self._repository(one)
-        return bool(repository) and repository == self._repository(other)
+        repository = self.repository(one)
+        return bool(repository) and repository == self.repository(other)
 
-    def _repository(self, tree: Place) -> str:
+    def repository(self, tree: Place) -> str:
         """Returns the real path of a work tree's repository, empty where `.git` does not lead to one."""
         if tree.path not in self._repositories:
-            self._repositories[tree.path] = self._find_repository(tree)
+            try:
+                self._repositories[tree.path] = self._find_repository(tree)
+            except OSError as error:
+                if error.errno not in _LEADS_NOWHERE:
+                    raise
+                self._repositories[tree.path] = ""
         return self._repositories[tree.path]
 
     def _find_repository(self, tree: Place) -> str:
@@ -62,13 +79,16 @@ class GitTrees:
         if not text.startswith(_SIGN):
             return ""
         own = self._walker.walk(tree, text[len(_SIGN) :].strip())
-        try:
-            common = self._line(os.path.join(own.path, "commondir"))
-        except FileNotFoundError:
+        common = self._walker.walk(own, "commondir")
+        if common.missing:
             return own.path
-        return self._walker.walk(own, common).path if common else ""
+        text = self._line(common.path)
+        return self._walker.walk(own, text).path if text else ""
 
     def _line(self, path: str) -> str:
-        """Returns the text of a file of one line."""
-        data = self._files.read_named(path, _MAX_BYTES)
-        return data.decode("utf-8", "surrogateescape").strip("\r\n")
+        """Returns the text of an ordinary file of one line, nothing of any other: a pipe would never answer."""
+        status = real_place.status_at(path)
+        if status is None or not stat.S_ISREG(status.st_mode):
+            return ""
+        text = self._files.read_named(path, _MAX_BYTES).decode("utf-8", "surrogateescape").strip("\r\n")
+        return "" if "\0" in text or "\n" in text or len(text) >= _MAX_BYTES else text

@@ -132,15 +132,37 @@ class WorkTree:
         tree = home.path if self.source == "folder" else self.root
         if locked_path.fault_of_tree(tree):
             tree = ""  # no record can hold it, so its paths are compared with all others
-        whole = locked_path.names_of(place.path)
-        unnamed = len(whole) - len(place.folds)  # a drive has no folder that folds it
         return Located(
             path=LockedPath(normalized_path=normalized, display_path=text, kind=_kind(place, text), tree=tree),
             parts=parts,
             folds=tuple(place.folds[len(home.names) :]),
-            place=whole,
-            place_folds=(locked_path.CASE,) * unnamed + tuple(place.folds),
+            elsewhere=lambda other: self._elsewhere(place, other, len(home.names)),
         )
+
+    def _elsewhere(
+        self, place: Place, tree: str, home: int
+    ) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+        """Returns the ways in which a place can be compared with the paths of another work tree.
+
+        By their absolute paths; and, for each repository that both lie in, by their paths from its top, whichever of
+        its work trees they are in. A tree that is not there is another machine's: only its relative paths tell, and
+        `home` is how many names come before those of the place.
+        """
+        whole = locked_path.names_of(place.path)
+        unnamed = len(whole) - len(place.folds)  # a drive has no folder that folds it
+        ways = [(whole, locked_path.names_of(tree), (locked_path.CASE,) * unnamed + tuple(place.folds))]
+        other = self._walker.walk(Place(os.sep), tree) if os.path.isabs(tree) else None
+        if other is None or other.missing:
+            return [(tuple(place.names[home:]), (), tuple(place.folds[home:]))]
+        tops = {self._trees.repository(top): len(top.names) for top in self._trees.all_around(other)}
+        for top in self._trees.all_around(place):
+            repository = self._trees.repository(top)
+            if repository and repository in tops:
+                below = len(top.names)
+                ways.append(
+                    (tuple(place.names[below:]), tuple(other.names[tops[repository] :]), tuple(place.folds[below:]))
+                )
+        return ways
 
     def _home_of(self, place: Place) -> Place | None:
         """Returns what a place is relative to: this work tree, or what plays its part in another of its repository.

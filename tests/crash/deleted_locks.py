@@ -6,28 +6,25 @@ nothing was changed, and no record is written without an entry that tells of it.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
-from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar
+from collections import Counter
+from typing import TYPE_CHECKING
 
 from agent_chat.records import journal_entry
 from tests.crash.journal_turns import row_named
 from tests.support import tally
-from tests.support.journal_views import JOURNALS
-from tests.support.recording import RecordingFileSystem, Step
-from tests.support.staging import Stage
+from tests.support.staging import Stage, screens
+from tests.support.stepping import Player
 from tests.support.views import view_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from agent_chat.records.journal_entry import Entry
-    from agent_chat.storage.workspace import Clock
     from tests.crash.row import Row
+    from tests.support.disks import Disk
     from tests.support.staging import Answer
-
-T = TypeVar("T")
 
 # Who comes second: who wants the same, and who changes something else of the same journal.
 SECONDS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -40,81 +37,127 @@ SECONDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("lock", "dev", "quite/another.txt", "--as", "dave"),
     ),
 }
-RECOVERIES = {"task claim": "task recover-pending", "lock, several paths": "recover-pending"}
+# What says that a call found no way to begin.
+REFUSED = ("LEASE_CONFLICT", "PATH_LOCK_CONFLICT", "LEASE_TRANSACTION_PENDING", "PATH_LOCK_TRANSACTION_PENDING")
+PAIRS = [(name, second) for name, seconds in SECONDS.items() for second in seconds]
 
 
-class _Watching(RecordingFileSystem):
-    """Tells of each record that is written whether the pending entry tells of it, and of each entry whose it is."""
+class _Watched:
+    """One of two calls, watched before each step: whose entry it settles, and what tells of the records it writes."""
 
-    def __init__(self, root: str, clock: Clock, *, n: int, act: Callable[[], object], journal: str) -> None:
-        super().__init__(root, clock)
-        self._n, self._act = n, act
-        self._entry = os.path.join(root, "dev", JOURNALS_ENTRIES[journal])
-        self.own: str = ""
-        self.intervened = False
+    def __init__(self, stage: Stage, row: Row, argv: tuple[str, ...]) -> None:
+        self.player = Player(stage, argv)
         self.faults: list[str] = []
+        self.own = ""
+        self._channel = os.path.join(stage.root, "dev")
+        self._entry = os.path.join(self._channel, row.journal, "audit", ".pending.md")
 
-    def around(self, step: Step, act: Callable[[], T], part: Callable[[float], None] | None) -> T:
-        if self.count == self._n:
-            self.intervened = True
-            self._act()
-        if step.name in ("replace", "remove", "link"):
-            self._look(step)
-        return act()
+    def step(self) -> bool:
+        """Carries out the next step; False when there is none left."""
+        if self.player.next is not None and self.player.next.name in ("replace", "remove", "link"):
+            self._look(*self.player.next.args)
+        return self.player.step()
 
-    def _look(self, step: Step) -> None:
-        target = step.args[0] if step.name == "remove" else step.args[1]
-        pending = _pending(self._entry)
-        if step.name == "link" and target == self._entry:
-            with open(step.args[0], "rb") as stream:
-                self.own = journal_entry.parse(stream.read()).id
-        elif self._entry in step.args:  # undone, or filed
-            if pending is None or pending.id != self.own:
-                self.faults.append(f"{step}: it settles the entry of another")
-        elif target.endswith(".json") and os.path.basename(os.path.dirname(target)) in ("tasks", "claims", "locks"):
-            place = os.path.relpath(target, os.path.join(self.root, "dev")).replace(os.sep, "/")
-            if pending is None or pending.id != self.own or place not in [each.path for each in pending.changes]:
-                self.faults.append(f"{step}: no entry of its own tells of it")
-
-
-JOURNALS_ENTRIES = {name: f"{name}/audit/.pending.md" for name in JOURNALS}
+    def _look(self, *paths: str) -> None:
+        step, target = self.player.next, paths[-1]
+        folder, name = os.path.split(os.path.relpath(target, self._channel).replace(os.sep, "/"))
+        pending = _id_and_records(self._entry)
+        if target == self._entry and len(paths) > 1:
+            self.own = _id_and_records(paths[0])[0]
+        elif self._entry in paths and pending[0] != self.own:
+            self.faults.append(f"{step}: it settles the entry of another")
+        elif folder in ("tasks", "claims", "locks") and (
+            pending[0] != self.own or f"{folder}/{name}" not in pending[1]
+        ):
+            self.faults.append(f"{step}: no entry of its own tells of it")
 
 
-def _pending(path: str) -> Entry | None:
+def _id_and_records(path: str) -> tuple[str, tuple[str, ...]]:
+    """Returns the id of an entry and the records that it tells of; empty where there is none."""
     try:
         with open(path, "rb") as stream:
-            return journal_entry.parse(stream.read())
+            entry = journal_entry.parse(stream.read())
     except FileNotFoundError:
-        return None
-
-
-class _Played(NamedTuple):
-    """What two calls came to: each with its answer and what its file system saw."""
-
-    one: Answer
-    other: Answer
+        return "", ()
+    return entry.id, tuple(change.path for change in entry.changes)
 
 
 def check_deleted_lock(folder: Path, name: str, second: tuple[str, ...], *, stride: int = 0) -> list[str]:
     """Deletes the lock before each step of a call, and makes a second one.
 
-    The second is made at once, or, with a `stride`, it is itself held up at every so many of its steps until the first
-    has ended.
+    The second is made at once; with a `stride` it is also held up at every so many of its steps until the first ended.
     """
     row = row_named(name)
     stage = Stage(str(folder / "root"))
     row.prepare(stage)
     disk = stage.disk()
     found: list[str] = []
-    for n in itertools.count(1):
-        for m in itertools.count(1, stride) if stride else (0,):
+    for n in itertools.count():
+        for m in _hold_ups(stride):
             stage.put(disk)
-            played = _play(stage, row, second, n, m)
-            if played is None:
-                break
+            one, other, ended = _play(stage, row, second, n, m)
             tally.count("interleavings")
-            where = f"{name}, {' '.join(second[:3])}, the lock deleted before {n}{f', held up at {m}' if m else ''}"
-            found += [f"{where}: {text}" for text in _of_both(stage, row, played)]
-        if played is None and m <= 1:
+            where = f"{name}, then {' '.join(second[:2])}, at {n} and {m}"
+            texts = [*one.faults, *other.faults]
+            answers = {_actor(row.argv): one.player.answers[0], _actor(second): other.player.answers[0]}
+            texts += _of_end(stage, row, disk, answers)
+            found += [f"{where}: {text}" for text in texts]
+            if ended[1]:
+                break
+        if ended[0]:
             return found
     raise AssertionError("never comes here")
+
+
+def _actor(argv: tuple[str, ...]) -> str:
+    return argv[argv.index("--as") + 1]
+
+
+def _hold_ups(stride: int) -> Iterator[int]:
+    return itertools.count(0, stride) if stride else iter((10**6,))
+
+
+def _play(
+    stage: Stage, row: Row, second: tuple[str, ...], n: int, m: int
+) -> tuple[_Watched, _Watched, tuple[bool, bool]]:
+    """Returns the two calls, and whether each had ended when it was held up."""
+    with screens():
+        one = _Watched(stage, row, row.argv)
+        ended = not all(one.step() for _ in range(n))
+        lock = os.path.join(stage.root, "dev", ".lock")
+        if os.path.exists(lock):
+            os.unlink(lock)
+        other = _Watched(stage, row, second)
+        done = not all(other.step() for _ in range(m))
+        for each in (one, other):
+            while each.step():
+                pass
+    for each in (one, other):
+        each.player.join()
+    return one, other, (ended, done)
+
+
+def _of_end(stage: Stage, row: Row, start: Disk, answers: dict[str, Answer]) -> list[str]:
+    """What each was told is true, and one recovery settles what is left."""
+    found: list[str] = []
+    before, after = (_deeds(disk, row.journal) for disk in (start, stage.disk()))
+    for actor, answer in answers.items():
+        made = after.get(actor, 0) - before.get(actor, 0)
+        if answer.status not in (0, 2) or (answer.status == 0) > made:
+            found.append(f"{actor} is answered with {answer.status}: {answer.out}{answer.err}, and {made} are told")
+        if made and ("nothing was changed" in answer.out or answer.code in REFUSED):
+            found.append(f"{actor} is told {answer.out}, and {made} are told of")
+    settled = stage.call(*row.settle)
+    if settled.status != 0:
+        found.append(f"the recovery ends with {settled.status}: {settled.out}")
+    return found + [f"partial: {text}" for text in view_of(stage.disk()).broken]
+
+
+def _deeds(disk: Disk, journal: str) -> Counter[str]:
+    """Returns how many entries of each actor, pending or filed, and how many of its messages there are."""
+    channel = view_of(disk).channels["dev"]
+    filed = [deed for name, deed in channel.records.filed if name == journal]
+    pending = [deed for name, deed in channel.records.pending.items() if name == journal]
+    found = Counter(deed.actor for deed in (*filed, *pending))
+    found.update(message.sender for message in channel.messages.values() if message.transaction)
+    return found

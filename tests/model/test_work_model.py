@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 HOLDER, ITS_OWN, OLD = "holder", "its-own", "old"
-ids = st.sampled_from(["T-1", "T-2", "T-3", "t-3", "t-4"])
+ids = st.sampled_from(["T-1", "T-2", "T-3", "t-3", "T-4", "t-5"])
 agents = st.sampled_from(AGENTS)
 names = st.sampled_from([HOLDER, HOLDER, HOLDER, *AGENTS, "Bob"])
 sessions = st.sampled_from([ITS_OWN, ITS_OWN, ITS_OWN, None, None, "one", "two"])
@@ -45,8 +45,8 @@ class Work(WorkMachine):
 
     @initialize()
     def make_tasks(self) -> None:
-        """Three tasks are there from the start, of which one depends on another."""
-        for id, depends_on in (("T-1", ()), ("T-2", ("T-1",)), ("T-3", ())):
+        """Four tasks are there from the start, three of which depend on each other in a chain."""
+        for id, depends_on in (("T-1", ()), ("T-2", ("T-1",)), ("T-3", ()), ("T-4", ("T-2",))):
             self.create(id, "alice", depends_on)
 
     # -- who, and with what ----------------------------------------------------------------------------------------
@@ -76,9 +76,9 @@ class Work(WorkMachine):
 
     # -- tasks and claims ------------------------------------------------------------------------------------------
 
-    @precondition(lambda self: len(self.records["tasks"]) < 5)
+    @precondition(lambda self: len(self.records["tasks"]) < 6)
     @rule(
-        id=st.sampled_from(["t-4", "t-4", "T-5", "T-5", "t-1"]),
+        id=st.sampled_from(["t-5", "t-5", "T-6", "T-6", "t-1"]),
         name=st.sampled_from([*AGENTS, "Bob"]),
         depends_on=st.lists(ids, max_size=2),
     )
@@ -319,6 +319,13 @@ class Work(WorkMachine):
         file = f"{seq:04d}-{sender}-{title}.md"
         (self.folder / file).write_bytes(message_file(seq, sender, title))
         self.posts[file] = self._post(self.folder / file)
+
+    @precondition(lambda self: self.pending)
+    @rule(sender=agents, back=st.integers(0, 1))
+    def repair_too_early(self, sender: str, back: int) -> None:
+        """Somebody wants new numbers while an entry waits for its message."""
+        self.arrive(sender, back)
+        self.repair()
 
     @rule()
     def repair(self) -> None:

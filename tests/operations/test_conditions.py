@@ -232,7 +232,8 @@ def test_a_lock_that_runs_out_is_to_be_recovered_and_ends_by_nothing_else(room: 
     error = stopped(room, "PATH_LOCK_RECOVERY_REQUIRED", room.wait_path, float(lease), float(lease) + LATEST)
     assert next_of(error) == f"recover dev {id} --as carol --reason 'taking over'"
     refused("PATH_LOCK_RECOVERY_REQUIRED", room.wait_path, room)  # at once, and nothing is made for it
-    assert room.wait_path(agent="bob").timed_out is False  # its owner waits for nobody
+    own = refused("PATH_LOCK_RECOVERY_REQUIRED", lambda: room.wait_path(agent="bob"), room)
+    assert next_of(own) == f"recover dev {id} --as bob --reason 'taking over'"  # its owner can do no less
 
 
 def test_a_suspect_lock_is_to_be_recovered(room: WaitingRoom) -> None:

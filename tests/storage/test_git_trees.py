@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -114,3 +115,47 @@ def test_the_same_path_of_two_copies_counts_as_one_file(sisters: Path) -> None:
     assert one.path.tree != other.path.tree
     assert meets(one, other.path)
     assert not meets(one, find(sisters / "stranger").locate("src/b.py").path)
+
+
+def test_parts_of_sister_work_trees_are_told_from_the_top_of_the_repository(sisters: Path) -> None:
+    part = find(sisters / "main", option=str(sisters / "main/src")).locate("a.py")
+    whole = find(sisters / "second").locate("src/a.py")
+    assert same(whole, part.path)
+    assert same(part, whole.path)
+
+
+def test_a_file_of_a_submodule_is_one_in_all_work_trees(sisters: Path) -> None:
+    (sisters / "second/sub/src").mkdir(parents=True, exist_ok=True)
+    (sisters / "second/sub/.git").mkdir()
+    outside = find(sisters / "main").locate("sub/src/a.py")
+    inside = find(sisters / "second/sub").locate("src/a.py")
+    assert same(inside, outside.path)
+    assert same(outside, inside.path)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "loop", "folder in its place", "NUL", "long"])
+def test_what_leads_to_no_repository_stands_in_nobodys_way(sisters: Path, kind: str) -> None:
+    odd = sisters / "main/odd"
+    odd.mkdir()
+    git = odd / ".git"
+    if kind == "pipe":
+        os.mkfifo(git)
+    elif kind == "loop":
+        git.symlink_to(".git")
+    elif kind == "folder in its place":
+        git.write_text("gitdir: ../src")
+        (sisters / "main/src/commondir").mkdir()
+    else:
+        git.write_bytes(b"gitdir: " + (b"a\0b" if kind == "NUL" else b"a" * 9000))
+    assert key(find(sisters / "main"), "odd/x") == ("odd/x", FILE)
+    assert key(find(odd), "x") == ("x", FILE)
+
+
+def test_only_a_lock_on_the_same_place_is_renewed_or_given_back_by_path(sisters: Path) -> None:
+    one, other = find(sisters / "main").locate("src/a.py"), find(sisters / "stranger").locate("src/a.py")
+    assert not same(one, other.path)
+    assert not covers([other.path], one)
+    sister = find(sisters / "second").locate("src/a.py")
+    assert same(one, sister.path.replace(tree=str(sisters / "second")))
+    elsewhere = one.path.replace(tree=str(sisters / "no longer there"))
+    assert same(one, elsewhere)
