@@ -135,17 +135,20 @@ class _Call:
         return meant[0].place if meant else None
 
     def _not_found(self, text: str, located: Located, index: LockIndex) -> ChatError:
-        """Returns the refusal of what is no lock's id or path; a path may have been meant from the top of the tree."""
-        ids = {path.normalized_path: place.rpartition("/")[2] for place, paths in index.paths() for path in paths}
+        """Returns the refusal of what is no lock's id or path; a path may have been meant from the top of a tree."""
+        known = {path.normalized_path: (path, place) for place, paths in index.paths() for path in paths}
         here = located.path.normalized_path
-        meant = ids.get(text.rstrip("/")) if text.rstrip("/") != here else None
-        from_top = f"; from the top of the work tree it is lock {meant[: -len(path_lock.END)]}" if meant else ""
+        meant = known.get(text.rstrip("/"))
+        from_top = ""
+        if meant is not None:
+            lock_id = meant[1].rpartition("/")[2][: -len(path_lock.END)]
+            from_top = f"; from the top of {meant[0].tree or 'a work tree'} it is lock {lock_id}"
         return self.channel.refusal(
             "PATH_LOCK_NOT_FOUND",
             f"no lock has the id {names.quoted(text)}, or is on exactly {names.quoted(here)}{from_top} "
             f"({self.channel.name} in {self.channel.workspace.describe()})",
             call=self.look,
-            near=None if meant else (text, tuple(ids)),
+            near=None if meant else (text, tuple(known)),
         )
 
 

@@ -79,6 +79,10 @@ class Case:
         self.root, self.patch, self.form = root, patch, form
         self.work = root / "work"
         self.variables = leasing.tree_beside(root)
+        for lock in (self.work / "locks").glob("*.json"):
+            # The work tree beside the root was copied along.
+            text = lock.read_text("utf-8")
+            plant(lock, text.replace(str(made.parent / "tree"), self.variables["AGENT_CHAT_WORKSPACE"]))
         self.before = tree_of(root)
 
     def __call__(self, *argv: str, **options: Any) -> Result:

@@ -12,10 +12,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agent_chat.records import journal_entry
+from tests.crash.journal_checks import held_twice
 from tests.crash.journal_turns import row_named
 from tests.support import tally
 from tests.support.staging import Stage, screens
-from tests.support.stepping import Player
+from tests.support.stepping import SLEEP, Player
 from tests.support.views import view_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,13 @@ class _Watched:
         if self.player.next is not None and self.player.next.name in ("replace", "remove", "link"):
             self._look(*self.player.next.args)
         return self.player.step()
+
+    def go_on(self) -> None:
+        """Goes on to the end, or to where it waits for the other."""
+        waits = False
+        while not waits and self.player.next is not None:
+            waits = self.player.next == SLEEP
+            self.step()
 
     def _look(self, *paths: str) -> None:
         step, target = self.player.next, paths[-1]
@@ -129,16 +137,16 @@ def _play(
             os.unlink(lock)
         other = _Watched(stage, row, second)
         done = not all(other.step() for _ in range(m))
-        for each in (one, other):
-            while each.step():
-                pass
+        while one.player.next is not None or other.player.next is not None:
+            one.go_on()
+            other.go_on()
     for each in (one, other):
         each.player.join()
     return one, other, (ended, done)
 
 
 def _of_end(stage: Stage, row: Row, start: Disk, answers: dict[str, Answer]) -> list[str]:
-    """What each was told is true, and one recovery settles what is left."""
+    """What each was told is true, and one recovery settles what is left; then nothing is two agents'."""
     found: list[str] = []
     before, after = (_deeds(disk, row.journal) for disk in (start, stage.disk()))
     for actor, answer in answers.items():
@@ -150,7 +158,8 @@ def _of_end(stage: Stage, row: Row, start: Disk, answers: dict[str, Answer]) -> 
     settled = stage.call(*row.settle)
     if settled.status != 0:
         found.append(f"the recovery ends with {settled.status}: {settled.out}")
-    return found + [f"partial: {text}" for text in view_of(stage.disk()).broken]
+    end = view_of(stage.disk())
+    return [*found, *held_twice(end), *(f"partial: {text}" for text in end.broken)]
 
 
 def _deeds(disk: Disk, journal: str) -> Counter[str]:
