@@ -1,7 +1,7 @@
 """The loop over a `.lock` that is deleted while a change is made, so that a second process can be at it too.
 
-That both are at it cannot be prevented. But no entry is settled by a process that made another, nobody says wrongly that
-nothing was changed, and no record is written without an entry that tells of it.
+That both are at it cannot be prevented. But no entry is settled by a process that made another, nobody says wrongly
+that nothing was changed, and no record is written without an entry that tells of it.
 """
 
 from __future__ import annotations

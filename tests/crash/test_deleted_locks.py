@@ -1,4 +1,4 @@
-"""Two processes at one journal, since the lock file was deleted: each is told the truth, and every record is told of."""
+"""Two processes at one journal, since its lock file was deleted: each is told the truth, all records are told of."""
 
 from __future__ import annotations
 
