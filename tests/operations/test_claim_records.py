@@ -163,13 +163,9 @@ def test_several_claims_on_one_task_are_inconsistent_until_all_ran_out(room: Tas
     legacy(room)
     room.put("claims/T-1.carol.json", legacy_claim(owner="carol", lease_expires_at="2026-01-02T03:19:05+00:00"))
     for actor in ("bob", "carol", "dave"):
-        for act in (
-            lambda actor=actor: room.claim(actor=actor),
-            *(
-                lambda actor=actor, each=each: room.act(each, actor=actor)
-                for each in ("renew", "done", "release", "block")
-            ),
-        ):
+        acts: list[Callable[[], object]] = [partial(room.claim, actor=actor)]
+        acts += [partial(room.act, each, actor=actor) for each in ("renew", "done", "release", "block")]
+        for act in acts:
             error = refused("LEASE_INCONSISTENT", act, room)
             assert next_of(error) == "doctor dev"
             assert "has the owner bob, and is claimed by bob, carol" in error.message
@@ -212,12 +208,12 @@ def test_while_a_claim_is_pending_nothing_changes_and_reads_show_what_will_be(
     room.create("T-1")
     room.create("T-2")
     leave_pending(room, at)
-    acts = (
-        lambda: room.create("T-3"),
-        lambda: room.update("T-2", title="x"),
-        lambda: room.claim("T-2"),
-        *(lambda command=command: room.act(command, "T-2") for command in ("renew", "done", "cancel", "recover")),
-    )
+    acts: list[Callable[[], object]] = [
+        partial(room.create, "T-3"),
+        partial(room.update, "T-2", title="x"),
+        partial(room.claim, "T-2"),
+    ]
+    acts += [partial(room.act, command, "T-2") for command in ("renew", "done", "cancel", "recover")]
     for act in acts:
         error: ChatError = refused("LEASE_TRANSACTION_PENDING", act, room)
         assert next_of(error).startswith("task recover-pending dev --as ")

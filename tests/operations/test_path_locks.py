@@ -23,6 +23,9 @@ from tests.support.leases import BOOTED, STAMP
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Callable
+
+    from agent_chat.operations.path_locks import Locked
 
 END = "2026-01-02T03:09:05+00:00"
 A = LockedPath(normalized_path="src/a.py", display_path="src/./a.py", kind=FILE)
@@ -87,7 +90,8 @@ def test_a_lock_writes_its_record_and_tells_of_it(room: LockRoom) -> None:
 )
 def test_every_change_tells_one_message_with_sorted_keys(room: LockRoom, command: str, event: str) -> None:
     id = room.held("a.py")
-    changed = {"renew": room.renew, "unlock": room.unlock, "lock": room.lock}[command]("a.py")
+    acts: dict[str, Callable[[str], Locked]] = {"renew": room.renew, "unlock": room.unlock, "lock": room.lock}
+    changed = acts[command]("a.py")
     audit = room.audit()
     assert (changed.seq, audit.seq, audit.status, audit.title) == (2, 2, event, f"{event} {id}")
     assert audit.body == json.dumps(room.told(), indent=2, sort_keys=True) + "\n"
