@@ -110,7 +110,7 @@ def _judged(channel: Channel, journal: Journal) -> Iterator[Finding]:
     if opened is None:
         return
     path, entry = channel.layout.record(opened.place), opened.entry
-    decision = recovery.decision(channel, entry) if entry is not None else journal_entry.REFUSE
+    decision = recovery.outlook(channel, entry) if entry is not None else journal_entry.REFUSE
     call = channel.workspace.call(f"{journal.recovery} {channel.name} --as NAME")
     if entry is not None and decision != journal_entry.REFUSE:
         will = "undoes it" if decision == journal_entry.UNDO else "finishes it"

@@ -141,7 +141,7 @@ class RecordStore:
         try:
             pending = recovery.opened(self.channel, self.journal) if self._mark[1] else None
             entry = pending.entry if pending is not None else None
-            self._decision = recovery.decision(self.channel, entry) if entry is not None else ""
+            self._decision = recovery.outlook(self.channel, entry) if entry is not None else ""
         except OSError as error:
             raise journal_error(self.channel, self.journal, error) from error
         self._pending = pending

@@ -148,6 +148,17 @@ def _transaction_in(body: str) -> object:
         return None
 
 
+def outlook(channel: Channel, entry: Entry) -> str:
+    """Returns what a recovery of an entry will do, for who only looks: REFUSE where a file of it may not be read."""
+    places = [channel.layout.record(change.path) for change in entry.changes]
+    try:
+        return decision(channel, entry)
+    except PermissionError as error:
+        if path_of(error) not in (*places, channel.layout.file(entry.message_file)):
+            raise
+        return journal_entry.REFUSE
+
+
 def decision(channel: Channel, entry: Entry, resolution: str | None = None) -> str:
     """Returns what a recovery of an entry does; `resolution` counts only where nothing proves publication."""
     visible = is_published(channel, entry)

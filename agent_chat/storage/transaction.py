@@ -86,15 +86,20 @@ def _entry(plan: Plan) -> Entry:
 
 def _carry_out(mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, progress: _Progress) -> None:
     files, places = mutation.files, mutation.channel.layout
-    for change in entry.changes:
-        if recovery.read(mutation.channel, change.path) != change.before:
-            # Whoever holds no lock, an editor or git, was at it: what it wrote must not be overwritten.
-            raise OSError(errno.EAGAIN, "it was changed meanwhile by another program", places.record(change.path))
+    _require_before(mutation, entry)
     _make_folders(mutation, journal)
     temporary = mutation.write_temporary(journal_entry.render(entry))
     publication.name_new(files, temporary, places.record(journal.entry), holds_lock=lambda: mutation.holds_lock)
+    try:
+        _require_before(mutation, entry)
+    except OSError:
+        files.remove(places.record(journal.entry))
+        files.sync_folder(places.record(journal.audit))
+        raise
     progress.phase = journal_entry.PREPARED
     for change in entry.changes:
+        if not mutation.holds_lock:
+            raise publication.LockLostError("the lock was deleted while it was held")
         recovery.write(mutation, change.path, change.after)
     for folder in entry.folders:
         files.sync_folder(places.record(folder))
@@ -105,6 +110,19 @@ def _carry_out(mutation: Mutation, journal: Journal, entry: Entry, plan: Plan, p
     progress.phase = journal_entry.PUBLISHED
     files.append(places.record(journal.entry), journal_entry.phase_line(journal_entry.PUBLISHED))
     recovery.file(mutation, journal, entry)
+
+
+def _require_before(mutation: Mutation, entry: Entry) -> None:
+    """Refuses to go on where a file is not what it was when the change was planned.
+
+    Whoever holds no lock, an editor or git, may be at it, or another process where the lock file was deleted: what they
+    wrote must not be overwritten. It is looked at before the entry has its name, so that none is left in vain, and
+    after, when no other process begins a change any more.
+    """
+    for change in entry.changes:
+        if recovery.read(mutation.channel, change.path) != change.before:
+            path = mutation.channel.layout.record(change.path)
+            raise OSError(errno.EAGAIN, "it was changed meanwhile by another program", path)
 
 
 def _make_folders(mutation: Mutation, journal: Journal) -> None:

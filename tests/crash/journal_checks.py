@@ -206,12 +206,27 @@ def _of_ready(before: Answer, after: Answer, listed: Answer) -> list[str]:
     return found
 
 
-def faults_of_code(trial: Trial, view: RootView, code: str) -> list[str]:
+def _of_failed_recovery(trial: Trial, view: RootView, answer: Answer) -> list[str]:
+    """A recovery that failed is undecided, and its entry pending; or it is decided, and not yet known to be durable."""
+    found: list[str] = []
+    hint = str(answer.data.get("error", {}).get("next"))
+    told = answer.code == "MESSAGE_PUBLICATION_UNKNOWN"  # of the message that would have told that it is kept
+    if not told and not hint.startswith(WAYS_OUT[trial.row.journal]):
+        found.append(f"a failed recovery names {hint} as the way out")
+    if is_pending(trial, view):
+        if view != trial.old and not trial.row.between(view, trial.old, trial.new):
+            found.append("a failed recovery left what is pending in no state that the next can decide")
+    elif view != trial.new:
+        found.append("a failed recovery left nothing pending, and another state than it makes")
+    return found
+
+
+def faults_of_code(trial: Trial, view: RootView, answer: Answer, code: str) -> list[str]:
     """Returns where a call whose disk failed left something else than its code says."""
     records = view.channels["dev"].records
     pending = trial.row.journal in records.pending
     if code.endswith(_PENDING_ENDS) and trial.row.argv[: len(trial.row.settle)] == trial.row.settle:
-        return []  # a recovery that failed: undecided, or decided and not yet known to be durable
+        return _of_failed_recovery(trial, view, answer)
     if code.endswith(_PENDING_ENDS):
         return [] if pending else [f"it says {code}, and nothing is pending"]
     if code.endswith("_CLEANUP_FAILED"):

@@ -140,7 +140,7 @@ def _faults_of_error(trial: Trial, answer: Answer) -> list[str]:
         before = set(temporaries(trial.before))
         found += [f"left behind: {path}" for path in temporaries(disk) if path not in before]
     if trial.row.journal:
-        found += faults_of_code(trial, view, "" if absorbed else answer.code)
+        found += faults_of_code(trial, view, answer, "" if absorbed else answer.code)
     elif trial.row.keeps_messages and not absorbed and answer.code not in _UNDONE:
         messages = {name: channel.messages for name, channel in view.channels.items() if channel.messages}
         were = {name: channel.messages for name, channel in trial.old.channels.items() if channel.messages}

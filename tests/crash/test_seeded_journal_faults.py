@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.crash.deleted_locks import check_deleted_lock
+from tests.crash.failing_turns import check_looks_beside_a_failing_change
 from tests.crash.faults import Fault, failing, on
 from tests.crash.interrupted import ANNOUNCED
 from tests.crash.journal_loops import (
@@ -37,6 +39,21 @@ APPLIED = "    files.append(places.record(journal.entry), journal_entry.phase_li
 PREPARED = "    progress.phase = journal_entry.PREPARED\n"
 HOLDS_LOCK = ", holds_lock=lambda: mutation.holds_lock"
 PUBLISH = "    mutation.publish_as(entry.message_file, plan.message.seq, entry.message, stays=True)\n"
+
+# The recovery that undoes takes the entry away first.
+FORGETS = (
+    Edit(
+        RECOVERY,
+        "    for change in reversed(entry.changes):\n",
+        "    mutation.files.remove(channel.layout.record(place))\n    for change in reversed(entry.changes):\n",
+    ),
+    Edit(
+        RECOVERY,
+        "    _sync(mutation, journal, entry)\n    mutation.files.remove(channel.layout.record(place))\n"
+        '    mutation.files.sync_folder(channel.layout.record(place.rpartition("/")[0]))\n\n\ndef _finish',
+        "    _sync(mutation, journal, entry)\n\n\ndef _finish",
+    ),
+)
 
 
 def telling_power_losses(trial: Trial) -> list[str]:
@@ -142,19 +159,7 @@ FAULTS = (
     ),
     Fault(
         "the entry is removed before the records are restored",
-        (
-            Edit(
-                RECOVERY,
-                "    for change in reversed(entry.changes):\n",
-                "    mutation.files.remove(channel.layout.record(place))\n    for change in reversed(entry.changes):\n",
-            ),
-            Edit(
-                RECOVERY,
-                "    _sync(mutation, journal, entry)\n    mutation.files.remove(channel.layout.record(place))\n"
-                '    mutation.files.sync_folder(channel.layout.record(place.rpartition("/")[0]))\n\n\ndef _finish',
-                "    _sync(mutation, journal, entry)\n\n\ndef _finish",
-            ),
-        ),
+        FORGETS,
         on("task recover-pending, mixed", check_kills),
         "the state is neither the old nor the new",
     ),
@@ -234,6 +239,37 @@ FAULTS = (
         ),
         lambda folder: check_rivals(folder, CLAIM),
         "held up at",
+    ),
+    Fault(
+        "what is announced is taken back",
+        (Edit(TRANSACTION, "entry.message, stays=True", "entry.message"),),
+        lambda folder: check_looks_beside_a_failing_change(folder, CLAIM, stride=1000),
+        "was shown as made, and was undone",
+    ),
+    Fault(
+        "whatever is pending is settled",
+        (
+            Edit(TRANSACTION, "found.entry.id != entry.id", "False"),
+            Edit(TRANSACTION, "    if not mutation.holds_lock:\n", "    if False:\n"),
+        ),
+        lambda folder: check_deleted_lock(folder, CLAIM, ("task", "claim", "dev", "T", "--as", "carol"), stride=4),
+        "it settles the entry of another",
+    ),
+    Fault(
+        "nothing is looked at once the lock was lost",
+        (
+            Edit(TRANSACTION, HOLDS_LOCK, ""),
+            Edit(TRANSACTION, "if not mutation.holds_lock:\n            raise", "if False:\n            raise"),
+            Edit(TRANSACTION, "    try:\n        _require_before(mutation, entry)\n", "    try:\n        pass\n"),
+        ),
+        lambda folder: check_deleted_lock(folder, CLAIM, ("task", "claim", "dev", "T", "--as", "carol")),
+        " and ",
+    ),
+    Fault(
+        "a failed recovery forgets its entry",
+        FORGETS,
+        on("task recover-pending, mixed", failing),
+        "a failed recovery left nothing pending",
     ),
     Fault(
         "a lock that cannot be read is no obstacle",

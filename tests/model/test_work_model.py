@@ -98,7 +98,7 @@ class Work(WorkMachine):
         name=names,
         title=st.booleans(),
         owner=st.none() | agents,
-        depends_on=st.none() | st.none() | st.lists(ids, max_size=2),
+        depends_on=st.none() | st.lists(ids, max_size=2),
         status=st.none() | st.sampled_from(sorted(FOLLOWS)),
         clear=st.sampled_from([False, False, True]),
     )
@@ -129,6 +129,11 @@ class Work(WorkMachine):
             ),
             lambda channel: tasks.update(channel, actor.name, id, changes),
         )
+
+    @rule(id=ids, name=agents, depends_on=st.lists(ids, min_size=1, max_size=2))
+    def depend(self, id: str, name: str, depends_on: list[str]) -> None:
+        """A task is made to wait for others, but never, at any depth, for itself."""
+        self.update(id, name, False, None, depends_on, None, False)
 
     @rule(id=ids, name=names, session=sessions, seconds=lengths)
     def claim(self, id: str, name: str, session: str | None, seconds: str | None) -> None:
