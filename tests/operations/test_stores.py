@@ -79,7 +79,7 @@ def test_a_channel_is_its_folder_however_it_is_written(
     room: LockRoom, store: Store, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(room.root)
-    for path in (room.folder, str(room.folder), f"{room.folder}/", "dev", "./dev", "../root/dev", "DEV"):
+    for path in (room.folder, str(room.folder), f"{room.folder}/", "dev", "./dev", f"../{room.root.name}/dev", "DEV"):
         assert store(path).channel.name == "dev"
     gone = room.root / "gone"
     gone.mkdir()
