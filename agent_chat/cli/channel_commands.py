@@ -6,9 +6,9 @@ from agent_chat import names
 from agent_chat.cli.acting import after_failures, agent_text, channel_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.message_text import short_time
-from agent_chat.cli.output import safe_line
 from agent_chat.errors import ChatError
 from agent_chat.operations import channels as operations
+from agent_chat.records.shown_text import safe_line
 from agent_chat.storage.channel import Channel, channel_names
 
 TYPE_CHECKING = False

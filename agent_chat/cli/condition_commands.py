@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agent_chat.cli.command import Reply
-from agent_chat.cli.output import safe_line
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import participant
+from agent_chat.records.shown_text import safe_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

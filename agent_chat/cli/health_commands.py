@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 from agent_chat.cli.acting import after_failures
 from agent_chat.cli.command import Reply
-from agent_chat.cli.output import progress, safe_line
+from agent_chat.cli.output import terminal_progress
 from agent_chat.errors import ChatError
 from agent_chat.operations import doctor as operations
 from agent_chat.operations.mending import mend
+from agent_chat.records.shown_text import safe_line
 from agent_chat.storage.channel import Channel, channel_names, open_channel_unread
 
 TYPE_CHECKING = False
@@ -23,7 +22,7 @@ def doctor(request: Request) -> Reply:
     workspace = request.workspace
     named = request.optional_text("channel")
     workspace.require_root()
-    show = progress if sys.stderr is not None and sys.stderr.isatty() else None
+    show = terminal_progress()
     fixed: list[str] = []
     findings: list[Finding] = []
     failures: list[tuple[str, ChatError | OSError]] = []

@@ -6,11 +6,11 @@ from agent_chat.cli.acting import actor_of, agent_text, channel_with_codes, opti
 from agent_chat.cli.claim_commands import settled_reply
 from agent_chat.cli.command import Reply
 from agent_chat.cli.locating import Locator
-from agent_chat.cli.output import safe_line
 from agent_chat.cli.task_commands import fence_text
 from agent_chat.operations import lock_views, path_locks, recovery
 from agent_chat.operations.leases import time_left
 from agent_chat.records import locked_path, path_lock
+from agent_chat.records.shown_text import safe_line
 from agent_chat.storage.journal import OF_LOCKS
 
 TYPE_CHECKING = False

@@ -184,12 +184,13 @@ def _output_failed(error: Exception, summary: str) -> int:
 def _bug(error: Exception, environment: Mapping[str, str]) -> int:
     """Reports a mistake of ours in one line; with AGENT_CHAT_DEBUG=1 with its traceback."""
     from agent_chat.cli import output
+    from agent_chat.records.shown_text import safe_line
 
     if environment.get("AGENT_CHAT_DEBUG"):
         from traceback import format_exc
 
         output.note(format_exc())
-    output.note(f"{output.PROGRAM}: INTERNAL: {type(error).__name__}: {output.safe_line(str(error))}")
+    output.note(f"{output.PROGRAM}: INTERNAL: {type(error).__name__}: {safe_line(str(error))}")
     output.note("  next: AGENT_CHAT_DEBUG=1 shows where; look at what is there before you repeat a call that writes")
     return BUG
 

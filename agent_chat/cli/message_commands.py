@@ -5,11 +5,11 @@ from __future__ import annotations
 from agent_chat.cli import message_text
 from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, reader_of
 from agent_chat.cli.command import Reply
-from agent_chat.cli.output import safe_line
 from agent_chat.cli.page_reply import late_line, page_reply
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading
 from agent_chat.records.message import to_json
+from agent_chat.records.shown_text import safe_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

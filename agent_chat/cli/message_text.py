@@ -5,8 +5,9 @@ The header ends with what it takes to answer; everything before that is other pe
 
 from __future__ import annotations
 
-from agent_chat.cli.output import safe_block, safe_line, to_json
+from agent_chat.cli.output import to_json
 from agent_chat.records.message import to_json as message_json
+from agent_chat.records.shown_text import safe_block, safe_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

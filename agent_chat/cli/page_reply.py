@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agent_chat.cli import message_text
 from agent_chat.cli.command import Reply
-from agent_chat.cli.output import safe_line
 from agent_chat.records.message import to_json
+from agent_chat.records.shown_text import safe_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from agent_chat.cli import condition_commands
 from agent_chat.cli.acting import agent_text, bounds_of
 from agent_chat.cli.command import Reply
-from agent_chat.cli.output import safe_line
 from agent_chat.cli.page_reply import page_fields, page_text, page_warnings
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading, waiting
 from agent_chat.operations.participants import participant
 from agent_chat.records.message import to_json
+from agent_chat.records.shown_text import safe_line
 from agent_chat.storage.channel import open_channel
 
 TYPE_CHECKING = False

@@ -129,7 +129,7 @@ def test_what_programs_read_differently_is_refused(codec: ModuleType, text: str,
         (b"\xef\xbb\xbf{}", "record begins with a byte order mark"),
         (b"\xff\xfe{\0}\0", "record is not UTF-8 (byte 0)"),
         (b'"ab\xed\xa0\x80"', "record is not UTF-8 (byte 3)"),
-        (b"\n\n  tru", "record is not valid JSON: expecting value (line 3, column 3)"),
+        (b"\n\n  tru", "record is not valid JSON"),
         (b"{} \x1b[2J", "record is not valid JSON: more text after the value: '\\x1b[2J'"),
         (b"1" + b"\xc2\x85" * 100, "record is not valid JSON: more text after the value: '" + "\\x85" * 60 + "'"),
     ],
@@ -141,9 +141,11 @@ def test_refusals_say_what_is_wrong(codec: ModuleType, data: bytes, message: str
 
 
 @both
-def test_a_refusal_names_line_and_column_where_json_is_loaded(codec: ModuleType) -> None:
-    with pytest.raises(codec.JsonError, match=r"expecting ',' delimiter \(line 2, column 4\)$"):
-        codec.decode(b"[1,\n 2 3]")
+def test_what_is_said_of_broken_json_is_the_same_on_every_python(codec: ModuleType) -> None:
+    """The scanners' own words differ, and so do the places that they name."""
+    for text in (b"[1,\n 2 3]", b'{"a": 1,}', b"{1: 2}", b'"\\x"', b"[1, 2", b"tru", b'{"a" 1}'):
+        with pytest.raises(codec.JsonError, match=r"^record is not valid JSON$"):
+            codec.decode(text)
 
 
 def stated_reason_to_refuse(text: str) -> bool:
