@@ -159,7 +159,8 @@ class Reply(Value):
 
     `text` may be a function, called only when text is what will be printed. `after` runs once stdout was flushed:
     a cursor is stored there. `summary` is the line for stderr should stdout be gone after a change was made. A reply
-    that also carries an `error` did part of its work: what it has is printed, then the error.
+    that also carries an `error` did part of its work: what it has is printed, then the error. A reply with a `stream`
+    is that many JSON documents, one a line, and `data` only where something must be said beside them.
     """
 
     data: dict[str, object]
@@ -169,6 +170,7 @@ class Reply(Value):
     after: Callable[[], None] | None = None
     summary: str = ""
     error: Exception | None = None
+    stream: tuple[dict[str, object], ...] | None = None
 
     def as_text(self) -> str:
         """Returns the text form, made now if it was not made yet."""

@@ -1,51 +1,22 @@
-"""What reaches standard output and standard error: text made safe for a terminal, JSON, errors. Nothing else prints.
-
-Other people's text never moves a cursor, sets a colour or reverses a line: control characters and what reverses the
-direction of text are shown escaped (Unicode Technical Report 36, 2.2; ECMA-48).
-"""
+"""What reaches standard output and standard error: text made safe for a terminal, JSON, errors. Nothing else prints."""
 
 from __future__ import annotations
 
 import sys
 
 from agent_chat.records import json_codec
+from agent_chat.records.shown_text import ESCAPES, safe_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from typing import Any, BinaryIO, Callable
 
     from agent_chat.cli.command import Reply
     from agent_chat.errors import ChatError
 
 PROGRAM = "agent-chat"
-
-
-def _escapes() -> dict[int, str]:
-    """Builds the translation of what a terminal might obey."""
-    table = {code: f"\\x{code:02x}" for code in (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0))}
-    unseen = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-    table.update((code, f"\\u{code:04x}") for code in unseen)
-    table[0x0D] = "\\r"
-    return table
-
-
-_ESCAPES = _escapes()
-_LINE_ESCAPES = {**_ESCAPES, 0x09: "\\t", 0x0A: "\\n"}
 # JSON escapes the rest by itself; these stand in its strings only, where any character may be escaped (RFC 8259, 7).
-_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _ESCAPES if code >= 0x7F}
-
-
-def safe_line(text: str) -> str:
-    """Returns a text as it may stand on one line of output."""
-    return text if text.isprintable() else text.translate(_LINE_ESCAPES)
-
-
-def safe_block(text: str) -> str:
-    """Returns a text of several lines with each line indented by two spaces, so that no line can pass for a header."""
-    if text.endswith("\n"):
-        text = text[:-1]
-    shown = text.replace("\r\n", "\n").translate(_ESCAPES)
-    return "  " + shown.replace("\n", "\n  ") + "\n"
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in ESCAPES if code >= 0x7F}
 
 
 class OutputFailedError(Exception):
@@ -59,15 +30,7 @@ class OutputFailedError(Exception):
 def show_reply(reply: Reply, *, as_json: bool) -> None:
     """Writes a reply to standard output in full, or fails with OutputFailedError; its warnings go to stderr."""
     if as_json:
-        data = dict(reply.data)
-        if reply.warnings:
-            data["warnings"] = list(reply.warnings)
-        if reply.error is not None:
-            from agent_chat.errors import ChatError
-
-            assert isinstance(reply.error, ChatError)
-            data["error"] = error_fields(reply.error)
-        text = to_json(data) + "\n"
+        text = "".join([to_json(document) + "\n" for document in _documents(reply)])
     else:
         text = reply.as_text()
         if text and not text.endswith("\n"):
@@ -75,6 +38,21 @@ def show_reply(reply: Reply, *, as_json: bool) -> None:
         for warning in reply.warnings:
             note(f"{PROGRAM}: warning: {safe_line(warning)}")
     write_out(text)
+
+
+def _documents(reply: Reply) -> list[dict[str, object]]:
+    """Returns what a reply is in JSON: one document, or those of its stream and what must be said beside them."""
+    data = dict(reply.data)
+    if reply.warnings:
+        data["warnings"] = list(reply.warnings)
+    if reply.error is not None:
+        from agent_chat.errors import ChatError
+
+        assert isinstance(reply.error, ChatError)
+        data["error"] = error_fields(reply.error)
+    if reply.stream is None:
+        return [data]
+    return [*reply.stream, data] if reply.warnings or reply.error is not None else [*reply.stream]
 
 
 def to_json(data: object) -> str:
@@ -172,6 +150,11 @@ def _until_writable(raw: BinaryIO) -> None:
     import select
 
     select.select([], [raw], [])
+
+
+def terminal_progress() -> Callable[[str, int, int], None] | None:
+    """Returns what shows progress, None unless stderr is a terminal."""
+    return progress if sys.stderr is not None and sys.stderr.isatty() else None
 
 
 def progress(what: str, done: int, total: int) -> None:

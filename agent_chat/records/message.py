@@ -20,6 +20,7 @@ MAX_FILE_BYTES = 4 << 20
 PAGE_BYTES = 4096
 # Statuses of audit messages: written by commands about what they did, refused in `post`, waking nobody.
 AUDIT_PREFIXES = ("task.", "lease.", "path.", "state.", "event.", "marker.", "lock.", "claim.", "access.", "retention.")
+EVENT_PREFIX = "event."
 _TEXT_KEYS = ("topic", "status", "account", "session", "connection", "level", "key", "transaction")
 _NAME_LISTS = ("mentions", "summons")
 _KNOWN = frozenset(
@@ -63,6 +64,11 @@ class Message(Value):
     def is_audit(self) -> bool:
         """Whether a command wrote it about what it did."""
         return is_audit_status(self.status)
+
+    @property
+    def is_event(self) -> bool:
+        """Whether its body is meant to be an event."""
+        return self.status.lower().startswith(EVENT_PREFIX)
 
     def is_for(self, agent: str) -> bool:
         """Tells whether an agent should see it: for all, for it by name or by mention, and not its own."""

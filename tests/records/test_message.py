@@ -253,3 +253,11 @@ def test_a_number_may_be_written_by_hand_as_people_write_it(text: str) -> None:
 def test_recipients_may_be_written_by_hand_one_a_line() -> None:
     data = b"---\nseq: 1\nfrom: alice\nto:\n- bob\n- carol\ntitle: t\n---\n"
     assert parse(data, seq=1).to == ("bob", "carol")
+
+
+def test_the_status_of_a_message_tells_whether_it_holds_an_event() -> None:
+    message = Message(seq=1, sender="bob", title="t", body="")
+    for status in ("event.status", "event.capability", "event.x", "Event.Status"):
+        assert message.replace(status=status).is_event
+    for status in ("", "event", "events.status", "task.event.", "decision"):
+        assert not message.replace(status=status).is_event
