@@ -7,6 +7,7 @@ taken for one that was interrupted.
 from __future__ import annotations
 
 from agent_chat.errors import ChatError
+from agent_chat.operations import replay
 from agent_chat.operations.findings import Finding, mode_findings, unreadable
 from agent_chat.records import journal_entry
 from agent_chat.storage import recovery
@@ -20,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from agent_chat.operations.replay import Filed
     from agent_chat.records.journal_entry import Entry
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.journal import Journal
@@ -31,14 +33,17 @@ _LOCK_SECONDS = 0.5
 _END = ".md"
 
 
-def check(channel: Channel, stored: Sequence[Stored]) -> list[Finding]:
-    """Returns what is wrong with the folders and the journals; `stored` are the messages of the channel."""
+def check(channel: Channel, stored: Sequence[Stored], filed: dict[str, Filed]) -> list[Finding]:
+    """Returns what is wrong with the folders and the journals; `stored` are the messages of the channel.
+
+    The filed entries that can be read go into `filed`, by transaction.
+    """
     found: list[Finding] = []
     for folder in FOLDERS:
         found += _looked_at(channel, folder, _check_folder(channel, folder))
     for journal in JOURNALS:
         found += _looked_at(channel, journal.entry, _check_pending(channel, journal))
-        found += _looked_at(channel, journal.audit, _check_filed(channel, journal, stored))
+        found += _looked_at(channel, journal.audit, _check_filed(channel, journal, stored, filed))
     return found
 
 
@@ -150,10 +155,18 @@ def undecided(channel: Channel, journal: Journal) -> set[str]:
     return {channel.layout.record(change.path) for change in opened.entry.changes}
 
 
+def is_unclear(channel: Channel, journal: Journal) -> bool:
+    """Tells whether a pending entry cannot be read, so that nobody knows which records it is about."""
+    opened = recovery.opened(channel, journal)
+    return opened is not None and opened.entry is None
+
+
 # -- what is filed -----------------------------------------------------------------------------------------------------
 
 
-def _check_filed(channel: Channel, journal: Journal, stored: Sequence[Stored]) -> Iterator[Finding]:
+def _check_filed(
+    channel: Channel, journal: Journal, stored: Sequence[Stored], filed: dict[str, Filed]
+) -> Iterator[Finding]:
     """Checks the history: every entry can be read, and its change was announced, or it is kept as damaged."""
     files, folder = channel.workspace.files, channel.layout.record(journal.audit)
     announced = {item.message.transaction for item in stored}
@@ -168,16 +181,20 @@ def _check_filed(channel: Channel, journal: Journal, stored: Sequence[Stored]) -
         except OSError as error:
             yield unreadable(path, error, id="record.file")
             continue
-        if _kept_as(name) & kept:
-            continue
         try:
             entry = journal_entry.parse(data)
         except journal_entry.EntryError as error:
             fault = str(error)
         else:
-            if entry.id in announced or _tells_of_its_end(entry, data):
+            tells = entry.id in announced or _tells_of_its_end(entry, data)
+            filed[entry.id] = replay.filed_entry(
+                entry, f"{journal.audit}/{name}", counts=tells and entry.id not in announced
+            )
+            if tells:
                 continue
             fault = f"no message tells of {entry.operation} of {entry.target}"
+        if _kept_as(name) & kept:
+            continue
         yield Finding(
             id="journal.filed",
             path=path,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from agent_chat import names, timestamps
 from agent_chat.errors import ChatError
-from agent_chat.operations import journal_checks, lock_records, task_records
+from agent_chat.operations import journal_checks, lock_records, replay_checks, task_records
 from agent_chat.operations.findings import Finding, mode_findings
 from agent_chat.operations.leases import time_left
 from agent_chat.records import claim as claim_record
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from agent_chat.operations.lock_records import StoredLock
+    from agent_chat.operations.replay import Filed
     from agent_chat.operations.task_records import StoredClaim, StoredTask
     from agent_chat.records.lease import Lease, Moment
     from agent_chat.storage.channel import Channel
+    from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.message_store import Stored
 
     Record = TypeVar("Record")
@@ -37,17 +39,19 @@ _END = ".json"
 _SHOWN = 5
 
 
-def check(channel: Channel, stored: Sequence[Stored], told: set[str]) -> list[Finding]:
+def check(channel: Channel, numbers: Numbers, stored: Sequence[Stored], told: set[str]) -> list[Finding]:
     """Returns what is wrong with the records of a channel and their journals.
 
-    `stored` are its messages, `told` the paths of which the doctor has told already: that one of them cannot be read is
-    no news.
+    `stored` are its messages, listed as `numbers`; `told` the paths of which the doctor has told already: that one of
+    them cannot be read is no news.
     """
-    found = journal_checks.check(channel, stored)
+    filed: dict[str, Filed] = {}
+    found = journal_checks.check(channel, stored, filed)
     records = _look(channel)
     if records:
         again = _look(channel)
         records = [finding for finding in records if finding in again]
+    records += replay_checks.check(channel, numbers, stored, filed)
     kept: dict[tuple[str, str], Finding] = {}
     explained = told | {finding.path for finding in found if finding.id != "record.file"}
     for finding in found + records:

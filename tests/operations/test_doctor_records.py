@@ -24,6 +24,7 @@ from tests.operations.test_record_checks import (
     put_lock,
     put_marker,
     put_task,
+    without_history,
 )
 from tests.support.cli import START, Crash, FakeClock, FaultyFiles, plant, run, workspace_on
 
@@ -50,6 +51,7 @@ def test_after_a_crash_the_pending_entry_is_the_only_finding(tmp_path: Path, arg
     seen = set()
     for at in range(1, 200):
         room = Room(tmp_path / str(at))
+        without_history(room)
         put_task(room, "one")
         put_task(room, "ready")
         for words in (
@@ -139,6 +141,7 @@ def test_a_disk_that_fails_is_a_finding_and_no_end(sound: Room, place: str, prim
 def test_many_tasks_in_a_row_and_in_a_ring_are_quick(room: Room) -> None:
     """By recursion or a search from each task this would not end."""
     count = 5_000
+    without_history(room)
     for number in range(count):
         put_task(room, f"t{number}", depends_on=(f"t{(number + 1) % count}", f"t{(number + 2) % count}"))
     begin = time.process_time()

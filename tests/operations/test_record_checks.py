@@ -112,6 +112,16 @@ def put_entry(room: Room, folder: str, name: str = PENDING, *phases: str, **fiel
     return plant(room.folder / folder / "audit" / name, data)
 
 
+def put_audit(room: Room, event: str, target: str, **fields: object) -> Path:
+    """Writes message 2: an audit message that tells so of a task or a lock."""
+    known: dict[str, object] = {"task_id": target, "status": "open", "owner": None, "lease_expires_at": None}
+    if event.startswith("path."):
+        known = {"lock_id": target, "owner": "alice", "expires_at": UNTIL, "paths": []}
+    body = json.dumps({**known, "event": event, **fields}) + "\n"
+    head = {"title": f"{event} {target}", "status": event, "transaction": "'00000000000000ad'"}
+    return plant(room.folder / "0002-alice-audit.md", message_file(2, body=body, **head))
+
+
 def put_marker(room: Room, phase: str) -> Path:
     """Writes the pending marker of another program, version 1."""
     marker: dict[str, object] = {
@@ -192,12 +202,21 @@ def of_the_wrong_journal(room: Room) -> None:
     put_entry(room, "locks").rename(room.folder / "tasks" / "audit" / PENDING)
 
 
+def granted_anew(room: Room) -> None:
+    """The claim is not the one that its entry tells of."""
+    put_audit(room, "lease.claimed", "held", status=IN_PROGRESS, owner="alice", lease_expires_at=UNTIL)
+    there = (room.folder / "claims" / "held.alice.json").read_bytes()
+    change = Change(path="claims/held.alice.json", before=None, after=there.replace(b'"fence": 1', b'"fence": 2'))
+    put_entry(room, "tasks", "1.md", "applied", "published", id="00000000000000ad", changes=(change,))
+
+
 def suspect(room: Room) -> None:
     put_held(room, "held", lease_expires_at=START + 9_999)
     put_claim(room, "held", lease=lease(expires=START + 9_999))
 
 
 LOCK = "locks/1111111111111111.json"
+UNTIL = "2026-01-02T03:09:05+00:00"
 DAMAGES = [
     Damage("record.file", "tasks/x.json", instead("tasks/x.json")),
     Damage("record.file", "claims/one.bob.json", instead("claims/one.bob.json")),
@@ -221,6 +240,8 @@ DAMAGES = [
     Damage("task.cycle", "tasks/a.json", cycle),
     Damage("task.cycle", "tasks/x.json", lambda room: put_task(room, "x", depends_on=("X",))),
     Damage("task.claim", "tasks/held.json", lambda room: (room.folder / "claims" / "held.alice.json").unlink()),
+    Damage("task.replay", "tasks/one.json", lambda room: put_audit(room, "task.updated", "one", status=DONE)),
+    Damage("task.replay", "tasks/lost.json", lambda room: put_audit(room, "task.created", "lost")),
     Damage("claim.valid", "claims/held.alice.json", planted("claims/held.alice.json", "[]")),
     Damage("claim.valid", "claims/held.bob.json", lambda room: put_claim(room, "held", file="held.bob.json")),
     Damage("claim.valid", "claims/held.alice.json", changed("claims/held.alice.json", channel="other")),
@@ -231,11 +252,14 @@ DAMAGES = [
     Damage("claim.task", "claims/held.alice.json", lambda room: put_held(room, "held", status=DONE)),
     Damage("claim.agrees", "claims/held.alice.json", lambda room: put_held(room, "held", owner="bob")),
     Damage("claim.agrees", "claims/held.alice.json", lambda room: put_held(room, "held", lease_expires_at=None)),
+    Damage("claim.replay", "claims/held.alice.json", granted_anew),
     Damage("lock.valid", LOCK, planted(LOCK, "{}")),
     Damage("lock.valid", "locks/x.json", lambda room: (room.folder / LOCK).rename(room.folder / "locks" / "x.json")),
     Damage("lock.valid", LOCK, changed(LOCK, channel="other")),
     Damage("lock.overlap", "locks/2222222222222222.json", lambda room: put_lock(room, "2", "src/a.py/b", "bob")),
     Damage("lock.overlap", LOCK, lambda room: put_lock(room, "2", ".", "bob")),
+    Damage("lock.replay", LOCK, lambda room: put_audit(room, "path.locked", "1" * 16, owner="bob")),
+    Damage("lock.replay", LOCK, lambda room: put_audit(room, "path.lock.unlocked", "1" * 16)),
     Damage("lease.suspect", LOCK, lambda room: put_lock(room, "1", "a", lease=lease(expires=START + 9999))),
     Damage("lease.suspect", "claims/held.alice.json", suspect),
     Damage("journal.pending", "tasks/audit/.pending.md", lambda room: put_entry(room, "tasks")),
@@ -252,8 +276,14 @@ DAMAGES = [
 ]
 
 
+def without_history(room: Room) -> None:
+    """Says that messages of the room were removed, so that records need no message that tells of them."""
+    plant(room.folder / "tombstones.md")
+
+
 def furnished(room: Room) -> Room:
-    """A room with a task, a task that is held, and a path lock."""
+    """A room with a task, a task that is held, and a path lock, whose messages are gone."""
+    without_history(room)
     room.plant(1)
     put_task(room, "one", depends_on=("held",))
     put_held(room, "held")
