@@ -6,7 +6,7 @@ its text. What several commands take alike is declared once, above the table.
 
 from __future__ import annotations
 
-from agent_chat.cli import lock_table, task_table
+from agent_chat.cli import event_table, lock_table, state_table, task_table
 from agent_chat.cli.arguments import (
     AFTER,
     AFTER_CURSOR,
@@ -263,6 +263,8 @@ COMMANDS: tuple[Command, ...] = (
     ),
     *task_table.ROWS,
     *lock_table.ROWS,
+    *state_table.ROWS,
+    *event_table.ROWS,
     Command(
         path=("doctor",),
         summary="Checks a channel, or all, and names each finding with its remedy.",

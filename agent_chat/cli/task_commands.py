@@ -5,7 +5,6 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.cli.acting import agent_text, channel_with_codes, optional_agent
 from agent_chat.cli.command import Reply
-from agent_chat.cli.output import safe_line
 from agent_chat.operations import task_views, tasks
 from agent_chat.operations.leases import time_left
 from agent_chat.operations.task_records import waits_text
@@ -13,6 +12,7 @@ from agent_chat.operations.task_views import TaskView
 from agent_chat.operations.tasks import TaskChanges
 from agent_chat.records import claim as claim_record
 from agent_chat.records import task as task_record
+from agent_chat.records.shown_text import safe_line
 from agent_chat.timestamps import format_utc
 
 TYPE_CHECKING = False
@@ -117,23 +117,10 @@ def ready(request: Request) -> Reply:
 
 def _listed(channel: Channel, now: Moment, views: list[TaskView], warnings: tuple[str, ...], *, nothing: str) -> Reply:
     return Reply(
-        data={**channel.where(), "tasks": [_fields(view) for view in views]},
+        data={**channel.where(), "tasks": [task_views.listed_fields(view) for view in views]},
         text=lambda: "\n".join(_line(view, now) for view in views) or nothing,
         warnings=warnings,
     )
-
-
-def _readiness(view: TaskView) -> dict[str, object]:
-    return {
-        "ready": view.ready,
-        "waiting_for": [{"id": each.id, "status": each.status} for each in view.waiting_for],
-        **({"pending": True} if view.pending else {}),
-        **({"expired": True} if view.lapsed else {}),
-    }
-
-
-def _fields(view: TaskView) -> dict[str, object]:
-    return {**task_record.to_json(view.task), **_readiness(view)}
 
 
 def _line(view: TaskView, now: Moment) -> str:
@@ -164,7 +151,7 @@ def show(request: Request) -> Reply:
 def shown_fields(view: TaskView) -> dict[str, object]:
     """Returns the JSON form of one task with its claim."""
     claim = claim_record.to_json(view.claim) if view.claim is not None else None
-    return {"task": task_record.to_json(view.task), **_readiness(view), "claim": claim}
+    return {"task": task_record.to_json(view.task), **task_views.readiness(view), "claim": claim}
 
 
 def shown_text(view: TaskView, now: Moment) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import CODES, ChatError
-from agent_chat.operations import markers, record_checks
+from agent_chat.operations import cache_checks, markers, record_checks
+from agent_chat.operations.events import event_in
 from agent_chat.operations.findings import Finding, mode_findings, unreadable
 from agent_chat.operations.late import below_every_cursor
+from agent_chat.records.event import EventError
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication, real_place
 from agent_chat.storage.channel import Channel, may_be_channel
@@ -110,9 +112,11 @@ def examine(channel: Channel, progress: Progress | None = None) -> Examined:
     late, found = _check_cursors(channel, numbers, stored)
     findings += found
     findings += _check_parents(channel, stored)
+    findings += _check_events(channel, stored)
     findings += _looked_at(channel, _check_others(channel, numbers, stored))
     findings += _looked_at(channel, _check_temporaries(channel))
-    findings += record_checks.check(channel, stored, {finding.path for finding in findings})
+    findings += _looked_at(channel, cache_checks.check(channel, numbers, stored))
+    findings += record_checks.check(channel, numbers, stored, {finding.path for finding in findings})
     return Examined(channel=channel, numbers=numbers, stored=tuple(stored), late=tuple(late), findings=tuple(findings))
 
 
@@ -309,11 +313,27 @@ def _check_parents(channel: Channel, stored: list[Stored]) -> Iterator[Finding]:
             )
 
 
+def _check_events(channel: Channel, stored: list[Stored]) -> Iterator[Finding]:
+    """Checks that what is posted as an event is one."""
+    for item in stored:
+        if item.message.is_event:
+            try:
+                event_in(item.message)
+            except EventError as error:
+                yield Finding(
+                    id="event.valid",
+                    path=channel.layout.file(item.file),
+                    message=f"{error.code}: {error}",
+                    remedy="nothing counts it; post the event anew, or move the file away",
+                )
+
+
 def _check_others(channel: Channel, numbers: Numbers, stored: list[Stored]) -> Iterator[Finding]:
     """Checks the files that are no messages: markers, and what the layout does not know."""
     claims: dict[str, list[str]] = {}
     for name in sorted(numbers.odd):
-        if name in layout.OURS or name in layout.OF_THE_OTHER_PROGRAM or markers.task_of(name) is not None:
+        known = name in layout.OURS or name in layout.OF_THE_OTHER_PROGRAM or layout.is_derived_temporary(name)
+        if known or markers.task_of(name) is not None:
             yield from _check_ours(channel, name)
             continue
         claimed = markers.parse_claimed(name)
@@ -360,7 +380,7 @@ def _check_ours(channel: Channel, name: str) -> Iterator[Finding]:
 
 def _check_temporaries(channel: Channel) -> Iterator[Finding]:
     try:
-        stale = publication.stale_temporaries(channel.workspace, channel.layout)
+        stale = publication.stale_temporaries(channel.workspace, channel.layout, derived=True)
     except NotOrdinaryError:
         return  # told already: the cache is no real folder
     for path in stale:

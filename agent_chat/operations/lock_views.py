@@ -71,9 +71,9 @@ def require_end(channel: Channel, agent: str, checked: Checked) -> None:
         raise leases.lapsed(channel, PATH_LOCK, holding_of(stored.lock), now, call=call)
 
 
-def every(channel: Channel) -> Checked:
-    """Returns all locks, and warnings."""
-    records = RecordStore(channel, OF_LOCKS)
+def every(channel: Channel, records: RecordStore | None = None) -> Checked:
+    """Returns all locks, and warnings: first those of the records' journal."""
+    records = records or RecordStore(channel, OF_LOCKS)
     found = tuple(sorted(lock_records.every_lock(records), key=_age))
     return Checked(locks=found, warnings=records.warnings() + tuple(each.fault for each in found if each.fault))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from agent_chat.operations.channels import write_git_files
 from agent_chat.records.message import is_renumbered
 from agent_chat.storage import publication
+from agent_chat.storage.filesystem import is_file
 from agent_chat.storage.journal import JOURNALS
 
 TYPE_CHECKING = False
@@ -33,9 +34,13 @@ def mend(channel: Channel, examined: Examined, done: list[str] | None = None) ->
     done = [] if done is None else done
     with channel.mutation() as mutation:
         done += [f"wrote {name}" for name in write_git_files(channel)]
-        for path in publication.stale_temporaries(channel.workspace, channel.layout):
+        for path in publication.stale_temporaries(channel.workspace, channel.layout, derived=True):
             channel.workspace.files.remove(path)
             done.append(f"removed {path}")
+        for finding in examined.findings:
+            if finding.id == "cache.valid" and _is_file(channel, finding.path):
+                channel.workspace.files.remove(finding.path)
+                done.append(f"removed {finding.path}")
         moving = plan_renumbering(examined.stored, examined.late)
         if moving:
             mutation.require_settled(*JOURNALS)
@@ -47,6 +52,14 @@ def mend(channel: Channel, examined: Examined, done: list[str] | None = None) ->
             if stored.file in present:
                 done.append(_renumber(mutation, stored, every))
     return done
+
+
+def _is_file(channel: Channel, path: str) -> bool:
+    """Tells whether an ordinary file is still there; a cache may be deleted at any time, by anybody."""
+    try:
+        return is_file(channel.workspace.files.status(path))
+    except FileNotFoundError:
+        return False
 
 
 def plan_renumbering(stored: Sequence[Stored], late: Sequence[str]) -> list[Stored]:

@@ -46,9 +46,9 @@ def show(channel: Channel, task_id: str, now: Moment) -> tuple[TaskView, tuple[s
     return view, records.warnings() + ((view.fault,) if view.fault else ())
 
 
-def every(channel: Channel, now: Moment) -> tuple[list[TaskView], tuple[str, ...]]:
-    """Returns all tasks as they are shown, in order of their ids, and warnings."""
-    records = RecordStore(channel, OF_TASKS)
+def every(channel: Channel, now: Moment, records: RecordStore | None = None) -> tuple[list[TaskView], tuple[str, ...]]:
+    """Returns all tasks as they are shown, in order of their ids, and warnings: first those of the records' journal."""
+    records = records or RecordStore(channel, OF_TASKS)
     stored, warnings = task_records.every_task(records)
     known = {names.fold(each.task.id): each.task.status for each in stored}
     for damaged in warnings:
@@ -125,3 +125,18 @@ def require_end(channel: Channel, view: TaskView) -> None:
             call=f"task show {channel.name} {view.task.id}",
             waiting_for=[{"id": each.id, "status": each.status} for each in never],
         )
+
+
+def readiness(view: TaskView) -> dict[str, object]:
+    """Returns how a task stands, as replies show it beside the record."""
+    return {
+        "ready": view.ready,
+        "waiting_for": [{"id": each.id, "status": each.status} for each in view.waiting_for],
+        **({"pending": True} if view.pending else {}),
+        **({"expired": True} if view.lapsed else {}),
+    }
+
+
+def listed_fields(view: TaskView) -> dict[str, object]:
+    """Returns a task as lists have it: its record, and how it stands."""
+    return {**task_record.to_json(view.task), **readiness(view)}

@@ -245,6 +245,15 @@ class Mutation:
         publication.replace(self.files, self.write_temporary(channel_meta.render(meta)), self._layout.meta)
         self.files.sync_folder(self._layout.folder)
 
+    def replace_derived(self, name: str, data: bytes) -> None:
+        """Replaces a file that is derived from others, durably: it is the old one or the new one, never a part."""
+        assert self._lock.held
+        self._remove_leftovers(derived=True)
+        temporary = self._layout.derived_temporary(name, self.channel.workspace.ids.fresh())
+        self.files.write_new(temporary, data)
+        publication.replace(self.files, temporary, self._layout.file(name))
+        self.files.sync_folder(self._layout.folder)
+
     def rename(self, name: str, new_name: str) -> None:
         """Renames a file of the channel to a name that nothing has, durably."""
         assert self._lock.held
@@ -262,10 +271,12 @@ class Mutation:
     def write_temporary(self, data: bytes) -> str:
         """Writes a temporary, after removing what writers that died left behind."""
         assert self._lock.held
-        workspace = self.channel.workspace
-        for leftover in publication.stale_temporaries(workspace, self._layout):
+        self._remove_leftovers()
+        return publication.write_temporary(self.channel.workspace, self._layout, data)
+
+    def _remove_leftovers(self, *, derived: bool = False) -> None:
+        for leftover in publication.stale_temporaries(self.channel.workspace, self._layout, derived=derived):
             self.files.remove(leftover)
-        return publication.write_temporary(workspace, self._layout, data)
 
 
 def channel_names(workspace: Workspace) -> list[str]:

@@ -17,15 +17,18 @@ CURSORS = ".cursors"
 TEMPORARY_PREFIX = "tmp-"
 TAKEN_BACK_PREFIX = "taken-back-"
 AUDIT_FOLDER = "audit"
+STATE = "state.md"
+# Between the name of a derived file and an id, while it is on its way to that name.
+DERIVED_TEMPORARY = ".tmp."
 PENDING = ".pending.md"
 IGNORE_FILE = ".gitignore"
 ATTRIBUTES_FILE = ".gitattributes"
 # What a root under git does not track: what belongs to one machine, or is not yet decided.
-IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", "_sessions/")
+IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", ".state.md.tmp.*", "_sessions/")
 # What a root tells git: which files to leave alone, and that all others are to be taken byte for byte.
 GIT_FILES = {IGNORE_FILE: "".join(f"{pattern}\n" for pattern in IGNORED), ATTRIBUTES_FILE: "* -text\n"}
 FOLDERS = (CACHE, CURSORS, "tasks", "claims", "locks")
-OURS = frozenset((META, LOCK, *FOLDERS, "state.md", "tombstones.md"))
+OURS = frozenset((META, LOCK, *FOLDERS, STATE, "tombstones.md"))
 # Files that agent-chat-plugin keeps in a channel and that are none of ours to judge.
 OF_THE_OTHER_PROGRAM = frozenset(("_tasks.lock", ".path-locks.lock"))
 
@@ -33,6 +36,11 @@ OF_THE_OTHER_PROGRAM = frozenset(("_tasks.lock", ".path-locks.lock"))
 def join(folder: str, name: str) -> str:
     """Returns the path of a name in a folder; folders are absolute and normal, so a separator is all it takes."""
     return folder + SEPARATOR + name
+
+
+def is_derived_temporary(name: str) -> bool:
+    """Tells whether a name is that of a derived file which has not got its own name yet."""
+    return name.startswith(f".{STATE}{DERIVED_TEMPORARY}")
 
 
 class ChannelLayout:
@@ -56,6 +64,10 @@ class ChannelLayout:
     def temporary(self, token: str) -> str:
         """Returns the path of a temporary file; in the cache, so that the channel folder's times stay as they are."""
         return join(self.cache, TEMPORARY_PREFIX + token)
+
+    def derived_temporary(self, name: str, token: str) -> str:
+        """Returns the path of a derived file on its way to its name: a sibling, as its readers expect."""
+        return join(self.folder, f".{name}{DERIVED_TEMPORARY}{token}")
 
     def cached(self, name: str) -> str:
         """Returns the path of a file in the cache."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from agent_chat.storage.record_store import RecordStore
 
+LOCKS_FILE = "locks.index"
 _VERSION = "2"
 _MAX_BYTES = 64 << 20
 
@@ -31,7 +32,7 @@ class LockIndex:
         self._records = records
         self._workspace = records.channel.workspace
         self._layout = records.channel.layout
-        self._path = self._layout.cached("locks.index")
+        self._path = self._layout.cached(LOCKS_FILE)
         self._fresh: dict[str, str] = {}
         self.warnings: list[str] = []
         self._added: list[tuple[str, tuple[LockedPath, ...]]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat.storage import layout
-from agent_chat.storage.filesystem import FileSystem, LinksUnsupportedError
+from agent_chat.storage.filesystem import FileSystem, LinksUnsupportedError, is_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,17 +122,25 @@ def taken_back(names: list[str]) -> list[int]:
     return [int(text) for text in digits if text.isascii() and text.isdigit() and len(text) <= 9]
 
 
-def stale_temporaries(workspace: Workspace, places: ChannelLayout) -> list[str]:
-    """Returns the paths of temporaries in a channel's cache that are older than an hour: their writers are dead."""
-    found: list[str] = []
-    for name in workspace.files.list_if_there(places.cache):
-        if not name.startswith(layout.TEMPORARY_PREFIX):
-            continue
-        path = layout.join(places.cache, name)
-        try:
-            age = workspace.clock.now() - workspace.files.status(path).st_mtime
-        except FileNotFoundError:
-            continue
-        if age > STALE_TEMPORARY_SECONDS:
-            found.append(path)
-    return found
+def stale_temporaries(workspace: Workspace, places: ChannelLayout, *, derived: bool = False) -> list[str]:
+    """Returns the paths of temporaries in a channel's cache that are older than an hour: their writers are dead.
+
+    With `derived` also those of derived files, which lie beside them; that costs a listing of the channel.
+    """
+    found = [
+        layout.join(places.cache, name)
+        for name in workspace.files.list_if_there(places.cache)
+        if name.startswith(layout.TEMPORARY_PREFIX)
+    ]
+    if derived:
+        listed = workspace.files.list_folder(places.folder)
+        found += sorted(places.file(name) for name in listed if layout.is_derived_temporary(name))
+    return [path for path in found if _is_stale(workspace, path)]
+
+
+def _is_stale(workspace: Workspace, path: str) -> bool:
+    try:
+        status = workspace.files.status(path)
+    except FileNotFoundError:
+        return False
+    return is_file(status) and workspace.clock.now() - status.st_mtime > STALE_TEMPORARY_SECONDS

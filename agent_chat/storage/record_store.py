@@ -82,6 +82,12 @@ class RecordStore:
         self._require_look()
         return self._pending is not None
 
+    @property
+    def is_undecidable(self) -> bool:
+        """Whether what is pending can be decided by a person alone, so that the records are shown as they lie there."""
+        self._require_look()
+        return self._pending is not None and self._decision not in (journal_entry.UNDO, journal_entry.FINISH)
+
     def concerns(self, place: str) -> bool:
         """Tells whether something pending is about a record; of a damaged entry nobody knows what it is about."""
         self._require_look()

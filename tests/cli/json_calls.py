@@ -19,6 +19,7 @@ PAGE = "messages latest_seq has_more next_after cursor"
 CHANGED = "task seq"
 GRANTED = "task claim seq"
 LOCKED = "lock seq"
+STATE = "schema_version topic as_of decisions open_tasks blockers owners path_locks verification incomplete warnings"
 
 # One call of each command that works in the root that `make_root` makes, after those of FIRST.
 CALLS: dict[str, tuple[str, ...]] = {
@@ -57,6 +58,10 @@ CALLS: dict[str, tuple[str, ...]] = {
     "locks": ("locks", "work"),
     "recover": ("recover", "work", "src/a.py", "--as", "carol", "--reason", "bob is gone"),
     "recover-pending": ("recover-pending", "work", "--as", "bob"),
+    "state": ("state", "work"),
+    "compact": ("compact", "work"),
+    "event post": ("event", "post", "dev", "--from", "bob", "--type", "status", "--harness", "omp", "--status", "busy"),
+    "event read": ("event", "read", "dev"),
     "doctor": ("doctor", "dev"),
     "completion": ("completion", "bash"),
     "help": ("help", "post"),
@@ -73,6 +78,7 @@ FIRST = {
     "renew-lock": LOCK,
     "unlock": LOCK,
     "recover": LOCK,
+    "event read": CALLS["event post"],
 }
 # The leases that these take over are granted by a clock of the past.
 LONG_AGO = ("task recover", "recover")
@@ -112,6 +118,9 @@ FIELDS = {
     "locks": "locks",
     "recover": LOCKED,
     "recover-pending": "outcome transaction",
+    "state": STATE,
+    "compact": f"{STATE} file seq",
+    "event post": "seq file event",
     "doctor": "findings fixed",
 }
 WITHOUT_ROOT = ("completion", "help", "version")

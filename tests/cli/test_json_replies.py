@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agent_chat.storage.workspace import Workspace
 
 CHANNELS = {"dev", "work"}
+SAVED = "saved"  # the form of a reply that shows a file as it is
 
 
 @pytest.fixture
@@ -79,8 +80,8 @@ def test_the_fields_that_scripts_rely_on_are_there(name: str, root: Path) -> Non
     reply = answer(root, *prepare(root, name))
     assert fields <= set(reply)
     schema = schemas.schemas()[schemas.OF_COMMAND[name]]
-    for form in schema.get("$defs", {"": schema}).values():
-        assert fields <= set(form["required"]), "the schema must ask for them"
+    for form, asked in schema.get("$defs", {"": schema}).items():
+        assert form == SAVED or fields <= set(asked["required"]), "the schema must ask for them"
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name not in WITHOUT_ROOT])
@@ -101,13 +102,20 @@ def test_wrong_usage_is_an_error_document(name: str, root: Path) -> None:
         assert reply["error"]["next"]
 
 
+OF_NOUNS = {
+    "task": "TASK_CHANNEL_NOT_FOUND",
+    "state": "STATE_CHANNEL_NOT_FOUND",
+    "compact": "STATE_CHANNEL_NOT_FOUND",
+}
+
+
 @pytest.mark.parametrize("name", [name for name in CALLS if CHANNELS.intersection(CALLS[name])])
 def test_a_channel_that_is_not_there_is_an_error_that_names_the_root(name: str, root: Path) -> None:
     (there,) = CHANNELS.intersection(CALLS[name])
     call = [word if word != there else there[1:] for word in CALLS[name]]
     error = answer(root, *call, expect=2)["error"]
     assert (error["code"], error["root"], error["root_from"], error["near"]) == (
-        "TASK_CHANNEL_NOT_FOUND" if name.startswith("task ") else "CHANNEL_NOT_FOUND",
+        OF_NOUNS.get(name.split(maxsplit=1)[0], "CHANNEL_NOT_FOUND"),
         str(root),
         "variable",
         there,
@@ -120,13 +128,14 @@ def test_a_root_that_is_not_there_is_an_error(name: str, tmp_path: Path) -> None
     assert (error["code"], error["root"]) == ("ROOT_NOT_FOUND", str(tmp_path / "nowhere"))
 
 
-NEEDS_NOBODY = ("check", "task ready")  # all locks and all tasks count
+NEEDS_NOBODY = ("check", "task ready", "compact")  # all locks and all tasks count; the system compacts
 ACTING = [row.name for row in COMMANDS if any(a.name == "agent" for a in row.arguments)]
 
 
 def test_some_commands_need_nobody_who_acts(root: Path) -> None:
     assert answer(root, "check", "work", "src/a.py")["conflicts"] == []
     assert answer(root, *CALLS["task ready"])["tasks"] is not None
+    assert answer(root, *CALLS["compact"])["file"] == "state.md"
 
 
 @pytest.mark.parametrize("name", [name for name in ACTING if name not in NEEDS_NOBODY])
@@ -135,6 +144,13 @@ def test_nobody_who_acts_is_an_error(name: str, root: Path) -> None:
     at = next(index for index, word in enumerate(words) if word in ("--as", "--from"))
     del words[at : at + 2]
     assert answer(root, *words, expect=2)["error"]["code"] == "AGENT_MISSING"
+
+
+def test_a_state_that_was_written_is_shown_as_it_is(root: Path) -> None:
+    assert answer(root, "state", "work", "--write")["file"] == "state.md"
+    saved = answer(root, "state", "work", "--saved")
+    assert saved["text"] == (root / "work" / "state.md").read_text("utf-8")
+    assert answer(root, "compact", "work", "--no-audit")["seq"] is None
 
 
 def test_help_and_version_answer_as_options_too(root: Path) -> None:

@@ -59,11 +59,16 @@ def test_channels_and_who_is_in_them(root: Path) -> None:
     garden, shed = reply(root, "channels")["channels"]
     assert garden == {
         "channel": "garden",
-        "messages": 10,
+        "messages": 11,
         "members": ["ada", "ben", "cleo"],
         "topic": "the garden: beds & rows",
-        "latest_seq": 10,
-        "last": {"seq": 10, "from": "ada", "title": "Watering: who?", "created": "2025-05-06T07:10:00+00:00"},
+        "latest_seq": 11,
+        "last": {
+            "seq": 11,
+            "from": "ben",
+            "title": "path.locked 0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+            "created": "2025-05-06T07:11:00+00:00",
+        },
     }
     assert (shed["messages"], shed["last"]) == (0, None)
     assert reply(root, "roster", "garden")["open"] is True
@@ -95,10 +100,10 @@ def test_its_cursor_counts(root: Path) -> None:
     assert done(root, "inbox", "--as", "ben").stdout == "garden: 3 unread from ada, cleo, oldest #4\n"
     page = reply(root, "read", "garden", "--as", "Ben")
     assert seqs(page) == [4, 6, 7, 10]
-    assert page["cursor"] == 10
-    assert (root / "garden" / ".cursors" / "ben.txt").read_text().split()[0] == "10"
+    assert page["cursor"] == 11
+    assert (root / "garden" / ".cursors" / "ben.txt").read_text().split()[0] == "11"
     assert reply(root, "read", "garden", "--as", "ben")["messages"] == []
-    assert seqs(reply(root, "read", "garden", "--as", "cleo")) == [4, 5, 7, 8, 9, 10]
+    assert seqs(reply(root, "read", "garden", "--as", "cleo")) == [4, 5, 7, 8, 9, 10, 11]
 
 
 def test_each_reading_command_works(root: Path) -> None:
@@ -117,8 +122,8 @@ def test_each_reading_command_works(root: Path) -> None:
 def test_posting_goes_on_from_its_numbers(root: Path) -> None:
     before = tree_of(root / "garden")
     posted = reply(root, "post", "garden", "--from", "ben", "--title", "Re: Watering", "--reply", "10", "--to", "ada")
-    assert (posted["seq"], posted["file"]) == (11, "0011-ben-re-watering.md")
-    assert seqs(reply(root, "thread", "garden", "3")) == [3, 10, 11]
+    assert (posted["seq"], posted["file"]) == (12, "0012-ben-re-watering.md")
+    assert seqs(reply(root, "thread", "garden", "3")) == [3, 10, 12]
     assert reply(root, "inbox", "--as", "ada")["channels"][0]["from"] == ["ben", "cleo"]
     after = tree_of(root / "garden")
     assert {name: after[name] for name in before} == before

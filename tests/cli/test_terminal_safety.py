@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_chat.cli.output import safe_block, safe_line
+from agent_chat.records.shown_text import safe_block, safe_line
 from tests.support.cli import DANGER, FaultyFiles, Result, message_file, plant, run, workspace_on
 
 if TYPE_CHECKING:
@@ -70,6 +70,14 @@ CALLS = [
     ["search", "dev", HOSTILE[:4]],
     ["search", "dev", "x", "--since", HOSTILE],
     ["claim", "dev", HOSTILE, "--as", "bob"],
+    ["state", "dev"],
+    ["state", "dev", "--strict"],
+    ["state", "dev", "--write"],
+    ["state", "dev", "--saved"],
+    ["compact", "dev"],
+    ["compact", "dev", "--as", HOSTILE],
+    ["event", "post", "dev", "--from", "alice", "--type", HOSTILE, "--harness", "omp"],
+    ["event", "post", "dev", "--from", "alice", "--type", "status", "--harness", HOSTILE, "--status", HOSTILE],
     ["post", "dev", "--from", "alice", "--title", "t", "--reply", "2"],
     ["post", "dev", "--from", "alice", "--title", "t", "--to", HOSTILE],
     ["post", "dev", "--from", "alice", "--title", "t", "--status", HOSTILE],

@@ -6,6 +6,7 @@ Each check returns what is wrong as sentences, so that a loop can count them and
 from __future__ import annotations
 
 import functools
+import os
 from typing import TYPE_CHECKING, Any
 
 from tests.crash.answers import CHANNEL, doctors_findings, must_be_prompt, reused, used
@@ -13,7 +14,7 @@ from tests.crash.journal_checks import faults_of_journal
 from tests.crash.row import HOUR
 from tests.support.recording import RecordingFileSystem
 from tests.support.staging import NumberedIds, whole_document
-from tests.support.views import RootView, alike_but_for_numbers, has_lost_numbers, temporaries, view_of
+from tests.support.views import RootView, alike_but_for_numbers, has_lost_numbers, is_derived, temporaries, view_of
 
 if TYPE_CHECKING:
     from tests.crash.journal_checks import After
@@ -132,6 +133,8 @@ class Trial:
         found = must_be_prompt(first, "the call again", row.refusals, self.undisturbed.status)
         found += reused(history, middle, first)
         found += self._of_shown_again(start, first)
+        if "as_of" in self.undisturbed.data and row.settles and first.data != self.undisturbed.data:
+            found.append(f"called again it shows another state: {first.out}{first.err}")
         same = middle == self.new or (has_lost_numbers(disk) and alike_but_for_numbers(middle, self.new))
         if row.settles and not same:
             found.append("calling again does not lead where the undisturbed call leads")
@@ -156,17 +159,21 @@ class Trial:
         return [] if shown == wanted else [f"called again it shows {shown}, not {wanted}"]
 
     def of_leftovers(self) -> list[str]:
-        """A temporary that a dead writer left is found stale, and gone after the next post."""
+        """A temporary that a dead writer left is found stale, and gone after the next post, or summary if it is one."""
         stage = self.stage
         left = temporaries(stage.disk())
         if not left:
             return []
         later = self.row.turned + 2 * HOUR
+        stale = {path for name, path in doctors_findings(stage, turned=later) if name == "temporary.stale"}
+        found = [f"the doctor does not find {path}" for path in left if os.path.join(stage.root, path) not in stale]
+        if any(is_derived(path) for path in left):
+            stage.call("state", CHANNEL, "--write", turned=later)
         stage.call("post", CHANNEL, "--from", self.row.other, *AFTERMATH, turned=later)
         kept = temporaries(stage.disk())
-        found = [f"left behind for good: {kept}"] if kept else []
-        stale = [each for each in doctors_findings(stage, turned=later) if each[0] == "temporary.stale"]
-        return found + [f"the doctor finds {each}" for each in stale]
+        found += [f"left behind for good: {kept}"] if kept else []
+        stale = {path for name, path in doctors_findings(stage, turned=later) if name == "temporary.stale"}
+        return found + [f"the doctor finds {path}" for path in stale]
 
 
 def _documents(shown: str) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The table of what is crashed: a row for each way in which a command changes files. A new command adds rows here.
 
 A row says how its root comes about, what is called, and what may be seen between the old state and the new one. What is
-changed through a journal has its rows in `task_rows` and `lock_rows`.
+changed through a journal has its rows in `task_rows` and `lock_rows`, the state of a channel in `state_rows`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tests.crash import lock_rows, task_rows
+from tests.crash import lock_rows, state_rows, task_rows
 from tests.crash.row import HOUR, Row, plant
 from tests.support.cli import message_file
 from tests.support.workspaces import START
@@ -99,6 +99,15 @@ def marker(stage: Stage) -> None:
     plant(stage, "task-12.md", b"what is to be done\n", at=START - HOUR)
 
 
+def announced(stage: Stage) -> None:
+    """Has two events among other messages, and one that is malformed."""
+    conversation(stage)
+    stage.must(*ANNOUNCE, "--detail", "writing")
+    stage.must("event", "post", "dev", "--from", "bob", "--type", "capability", "--harness", "omp")
+    malformed = message_file(6, "carol", body="{", status="event.status")
+    plant(stage, "0006-carol-event.md", malformed, at=START - HOUR)
+
+
 def _only_the_list_of_ignored_files(view: RootView, old: RootView, new: RootView) -> bool:
     """Making the first channel of a root writes .gitignore before the channel is there."""
     return view == old._replace(ignores=True)
@@ -138,6 +147,7 @@ def _read_in_part(view: RootView, old: RootView, new: RootView) -> bool:
 POST = ("post", "dev", "--from", "alice", "--title", "Hello", "--body", TEXT)
 KEYED = (*POST, "--key", "k-1")
 INIT = ("init", "dev", "--members", "alice,bob,dave", "--topic", "what is built")
+ANNOUNCE = ("event", "post", "dev", "--from", "alice", "--type", "status", "--harness", "omp", "--status", "busy")
 FIX = ("doctor", "dev", "--fix")
 
 ROWS: tuple[Row, ...] = (
@@ -200,11 +210,13 @@ ROWS: tuple[Row, ...] = (
         refusals=("MARKER_CLAIMED",),
         quick=True,
     ),
+    Row("event post", ANNOUNCE, conversation, between=_posted_again, settles=False),
     Row("doctor, duplicate", FIX, duplicates, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, late", FIX, late_unique, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, stale temporary", FIX, stale_temporary),
     *task_rows.ROWS,
     *lock_rows.ROWS,
+    *state_rows.ROWS,
 )
 
 QUICK = tuple(row for row in ROWS if row.quick)

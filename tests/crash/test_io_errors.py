@@ -16,7 +16,8 @@ from tests.crash.interrupted import ALL_APPLIED, ANNOUNCED
 from tests.crash.lock_rows import interrupted_lock, locked
 from tests.crash.loops import CODES_OF_DISKS, check_errors, complain, faults_of_answer, trial_of
 from tests.crash.row import Row
-from tests.crash.rows import KEYED, QUICK, ROWS, conversation, late_arrival, marker, name_of
+from tests.crash.rows import KEYED, QUICK, ROWS, announced, conversation, late_arrival, marker, name_of
+from tests.crash.state_rows import crowded, meaningful, summarized
 from tests.crash.task_rows import claimed, interrupted_claim
 from tests.support import tally
 from tests.support.cli import run
@@ -59,6 +60,16 @@ READERS: tuple[tuple[Callable[[Stage], None], tuple[str, ...]], ...] = (
     (locked, ("check", "dev", "free.txt")),
     (interrupted_lock(ALL_APPLIED), ("locks", "dev")),
     (interrupted_lock(ALL_APPLIED), ("check", "dev", "a.txt")),
+    (meaningful, ("state", "dev")),
+    (meaningful, ("state", "dev", "--strict")),
+    (summarized, ("state", "dev")),
+    (summarized, ("state", "dev", "--saved")),
+    (crowded, ("state", "dev")),
+    (interrupted_claim(ALL_APPLIED), ("state", "dev")),
+    (interrupted_lock(ALL_APPLIED), ("state", "dev")),
+    (announced, ("event", "read", "dev")),
+    (announced, ("event", "read", "dev", "--type", "capability")),
+    (conversation, ("event", "read", "dev")),
 )
 TOUCH_NO_DISK = {("completion",), ("help",), ("version",)}
 

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHANNEL = "agent_chat.storage.channel"
+COMPACTION = "agent_chat.operations.compaction"
 CURSORS = "agent_chat.storage.cursor_store"
 MAIN = "agent_chat.cli.main"
 MENDING = "agent_chat.operations.mending"
 MESSAGE_STORE = "agent_chat.storage.message_store"
 MESSAGES = "agent_chat.operations.messages"
 PUBLICATION = "agent_chat.storage.publication"
+STATE = "agent_chat.operations.state"
 
-POST, READ = "post, a reply", "read, from a cursor"
+POST, READ, COMPACT = "post, a reply", "read, from a cursor", "compact, over another"
 
 FAULTS = (
     Fault(
@@ -157,9 +159,57 @@ FAULTS = (
     ),
     Fault(
         "a dead writer's temporary stays for good",
-        (Edit(PUBLICATION, "if age > STALE_TEMPORARY_SECONDS", "if age < 0"),),
+        (Edit(PUBLICATION, "status.st_mtime > STALE_TEMPORARY_SECONDS", "status.st_mtime < 0"),),
         on(POST, check_kills),
         "left behind for good",
+    ),
+    Fault(
+        "a summary is written in place",
+        (
+            Edit(
+                CHANNEL,
+                "        self.files.write_new(temporary, data)\n"
+                "        publication.replace(self.files, temporary, self._layout.file(name))\n",
+                "        publication.exists(self.files, self._layout.file(name)) and self.files.remove(\n"
+                "            self._layout.file(name)\n"
+                "        )\n"
+                "        self.files.write_new(self._layout.file(name), data)\n",
+            ),
+        ),
+        on(COMPACT, check_kills),
+        "partial",
+    ),
+    Fault(
+        "a summary is announced before it is there",
+        (
+            Edit(
+                COMPACTION,
+                'mutation.replace_derived(STATE, markdown(state).encode("utf-8"))\n'
+                "        seq = _publish(mutation, numbers, sender, state) if audit else None\n",
+                "seq = _publish(mutation, numbers, sender, state) if audit else None\n"
+                '        mutation.replace_derived(STATE, markdown(state).encode("utf-8"))\n',
+            ),
+        ),
+        on(COMPACT, check_kills),
+        "neither the old nor the new",
+    ),
+    Fault(
+        "a dead writer's summary stays for good",
+        (Edit(CHANNEL, "self._remove_leftovers(derived=True)", "self._remove_leftovers()"),),
+        on(COMPACT, check_kills),
+        "left behind for good",
+    ),
+    Fault(
+        "path locks that cannot be read are none",
+        (Edit(STATE, 'self._unread(LOCK, "path locks", error)\n            return None', "return ()"),),
+        on("compact, first", failing),
+        "a failing disk is answered with 0",
+    ),
+    Fault(
+        "a message that cannot be read is left out in silence",
+        (Edit(STATE, "self._left_out(MESSAGE, code, f", "str(f"),),
+        on("state, with a cache", failing),
+        "a failing disk is answered with 0",
     ),
 )
 

@@ -121,6 +121,7 @@ DAMAGES: dict[str, Damage] = {
     "message.copy": Damage(lambda room: room.plant(2, "0002-alice-n.md", reply_to="1"), "dev/0002-alice-n.md"),
     "message.late": Damage(late, "dev/0002-alice-other.md"),
     "message.parent": Damage(lambda room: room.plant(3, reply_to="77"), "dev/0003-alice-m.md"),
+    "event.valid": Damage(lambda room: room.plant(3, body="{}\n", status="event.status"), "dev/0003-alice-m.md"),
     "file.foreign": Damage(lambda room: plant(room.folder / "notes\x1b[2J.md", "x"), "dev/notes\x1b[2J.md"),
     "file.mode": Damage(shared, "dev/0001-alice-m.md"),
     "cursor.valid": Damage(lambda room: plant(room.folder / ".cursors" / "bob.txt", "x"), "dev/.cursors/bob.txt"),
@@ -129,6 +130,7 @@ DAMAGES: dict[str, Damage] = {
     "temporary.stale": Damage(
         lambda room: plant(room.folder / ".cache" / "tmp-0", at=START - 3601), "dev/.cache/tmp-0"
     ),
+    "cache.valid": Damage(lambda room: (room.folder / ".cache" / "locks.index").mkdir(), "dev/.cache/locks.index"),
     "marker.audited": Damage(lambda room: plant(room.folder / "task-1.CLAIMED-bob.md"), "dev/task-1.CLAIMED-bob.md"),
     "marker.unique": Damage(
         lambda room: [plant(room.folder / f"task-1.CLAIMED-{agent}.md") for agent in ("bob", "al")],

@@ -1,0 +1,309 @@
+"""The state of a channel: decisions, open tasks, blockers, who holds what, evidence, and what could not be read.
+
+It is derived from the messages and records each time, and depends on nothing but those files and the moment by which
+leases are judged. A source that cannot be read is named, and what would come from it is not shown as empty.
+"""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import BUSY, ChatError
+from agent_chat.operations import lock_views, task_views
+from agent_chat.operations.lock_records import StoredLock
+from agent_chat.operations.task_records import Dependency, waits_text
+from agent_chat.operations.task_views import TaskView
+from agent_chat.records import highlight
+from agent_chat.records.lease import Moment
+from agent_chat.records.task import BLOCKED, CANCELLED, DONE, FINAL
+from agent_chat.records.value import Value
+from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
+from agent_chat.storage.message_index import MessageIndex
+from agent_chat.storage.record_store import RecordStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.records.highlight import Highlight
+    from agent_chat.storage.channel import Channel
+    from agent_chat.storage.message_index import Known, Progress
+
+MESSAGE = "message"
+TASK = "task"
+LOCK = "lock"
+CHANNEL = "channel"
+# What each section is made of.
+SOURCES = {
+    "topic": (CHANNEL,),
+    "decisions": (MESSAGE, TASK),
+    "open_tasks": (TASK,),
+    "blockers": (MESSAGE, TASK),
+    "resolved_blockers": (MESSAGE,),
+    "owners": (TASK, LOCK),
+    "path_locks": (LOCK,),
+    "verification": (MESSAGE, TASK),
+}
+OF_STATUS = "task_status"
+OF_DEPENDENCY = "task_dependency"
+
+
+class Item(Value):
+    """One decision or piece of evidence: from a message, with its number and file, or from a task, with its id.
+
+    `created` is as the message says it, of a task when it was last changed, in POSIX seconds. `length` is how many
+    characters the whole text has of which `details` may be a part.
+    """
+
+    source: str
+    title: str
+    author: str
+    created: str | float
+    details: str
+    length: int
+    seq: int | None = None
+    file: str = ""
+    task: str = ""
+    status: str = ""
+
+
+class Blocker(Item):
+    """What keeps work from going on: a message, the status of a task, or what a task waits for.
+
+    `resolved_by` is the number of the reply that resolved it.
+    """
+
+    kind: str
+    waiting_for: tuple[Dependency, ...] = ()
+    resolved_by: int | None = None
+
+
+class Owner(Value):
+    """What one agent has: tasks that are not finished, and path locks."""
+
+    name: str
+    tasks: tuple[TaskView, ...]
+    locks: tuple[StoredLock, ...]
+
+
+class State(Value):
+    """The state of a channel at a moment. `topic`, `tasks` and `locks` are None where they could not be read.
+
+    `tasks` are those that are not finished, `finished` counts the others by status. `warnings` name what was left out,
+    `partial` the sources from which it was: MESSAGE, TASK, LOCK.
+    """
+
+    channel: str
+    topic: str | None
+    now: Moment
+    count: int
+    latest: int
+    decisions: tuple[Item, ...]
+    tasks: tuple[TaskView, ...] | None
+    finished: dict[str, int]
+    blockers: tuple[Blocker, ...]
+    resolved: tuple[Blocker, ...]
+    owners: tuple[Owner, ...]
+    locks: tuple[StoredLock, ...] | None
+    verification: tuple[Item, ...]
+    warnings: tuple[str, ...]
+    partial: frozenset[str] = frozenset()
+
+    @property
+    def incomplete(self) -> tuple[str, ...]:
+        """The sections from which something was left out, by their names in replies."""
+        return tuple(name for name, sources in SOURCES.items() if self.partial.intersection(sources))
+
+
+def summarize(
+    channel: Channel, *, strict: bool = False, exact: bool = False, progress: Progress | None = None
+) -> State:
+    """Returns the state of a channel.
+
+    A bad source is left out and named in the warnings; with `strict` it is refused: STATE_MALFORMED_SOURCE for a
+    message, STATE_INVALID_RECORD for a record, STATE_IO_ERROR for what cannot be read now. `exact` as the index has it.
+    """
+    sources = _Sources(channel, strict=strict)
+    topic = sources.topic()
+    known = sources.messages(exact=exact or strict, progress=progress)
+    views = sources.tasks()
+    locks = sources.locks()
+    every = views or []
+    items = [(found, _of_message(file, found)) for file, found in known.highlights]
+    decisions = [item for found, item in items if highlight.DECISION in found.kinds]
+    decisions += [_of_task(view) for view in every if highlight.titled(view.task.title)[0] == highlight.DECISION]
+    done = [view for view in every if view.task.status == DONE and view.task.acceptance]
+    evidence = [_of_task(view) for view in sorted(done, key=lambda view: (view.task.updated_at, view.task.id))]
+    evidence += [item for found, item in items if highlight.VERIFICATION in found.kinds]
+    blockers = [_blocker(file, found, known) for file, found in known.highlights if highlight.BLOCKER in found.kinds]
+    open_tasks = tuple(view for view in every if view.task.status not in FINAL)
+    return State(
+        channel=channel.name,
+        topic=topic,
+        now=sources.now,
+        count=known.count,
+        latest=known.latest,
+        decisions=tuple(decisions),
+        tasks=open_tasks if views is not None else None,
+        finished={status: sum(view.task.status == status for view in every) for status in (DONE, CANCELLED)},
+        blockers=(*(each for each in blockers if each.resolved_by is None), *_task_blockers(open_tasks)),
+        resolved=tuple(each for each in blockers if each.resolved_by is not None),
+        owners=_owners(open_tasks, locks or ()),
+        locks=locks,
+        verification=tuple(evidence),
+        warnings=tuple(sources.warnings),
+        partial=frozenset(sources.partial),
+    )
+
+
+class _Sources:
+    """What the state is made of, each read by itself: one that cannot be read hides no other."""
+
+    def __init__(self, channel: Channel, *, strict: bool) -> None:
+        self._channel = channel
+        self._strict = strict
+        self.now = channel.workspace.clock.moment()
+        self.warnings: list[str] = []
+        self.partial: set[str] = set()
+
+    def _left_out(self, source: str, code: str, text: str, *, cause: Exception | None = None) -> None:
+        """Takes note of a source that was left out, or refuses to go on without it."""
+        text = self._placeless(text)
+        if self._strict:
+            call = f"doctor {self._channel.name}"
+            raise self._channel.refusal(code, f"not in the state: {text}", call=call) from cause
+        self.warnings.append(text)
+        self.partial.add(source)
+
+    def _placeless(self, text: str) -> str:
+        """Returns a warning without the place of the root: wherever that lies, the state is the same."""
+        channel = self._channel
+        return text.replace(channel.workspace.call(""), "agent-chat ").replace(channel.layout.folder, channel.name)
+
+    def topic(self) -> str | None:
+        """Returns the channel's topic, None where its record cannot be read."""
+        try:
+            return self._channel.read_meta().topic
+        except ChatError as error:
+            if error.code in ("CHANNEL_VERSION", "CHANNEL_NOT_FOUND"):
+                raise
+            self._left_out(CHANNEL, "STATE_INVALID_RECORD", f"{error.code}: {error.message}", cause=error)
+        except OSError as error:
+            reason = f"_meta.json cannot be read: {error.strerror or error}"
+            self._left_out(CHANNEL, "STATE_IO_ERROR", reason, cause=error)
+        return None
+
+    def messages(self, *, exact: bool, progress: Progress | None) -> Known:
+        """Returns what the messages mean; fails with OSError where the channel cannot be listed."""
+        index = MessageIndex(self._channel)
+        known = index.load(exact=exact, progress=progress)
+        for fault in known.faults:
+            how = "not read" if fault.unreadable else "set aside, no message"
+            code = "STATE_IO_ERROR" if fault.unreadable else "STATE_MALFORMED_SOURCE"
+            self._left_out(MESSAGE, code, f"{how}: {fault.file}: {fault.reason}")
+        self.warnings += index.warnings
+        return known
+
+    def tasks(self) -> list[TaskView] | None:
+        """Returns all tasks, None where they cannot be read."""
+        records = RecordStore(self._channel, OF_TASKS)
+        try:
+            views, warnings = task_views.every(self._channel, self.now, records)
+            self._told(TASK, records, warnings)
+        except ChatError as error:
+            self._unread(TASK, "tasks", error)
+            return None
+        return views
+
+    def locks(self) -> tuple[StoredLock, ...] | None:
+        """Returns all path locks, damaged ones included, None where they cannot be read."""
+        records = RecordStore(self._channel, OF_LOCKS)
+        try:
+            checked = lock_views.every(self._channel, records)
+            self._told(LOCK, records, checked.warnings)
+        except ChatError as error:
+            self._unread(LOCK, "path locks", error)
+            return None
+        return checked.locks
+
+    def _told(self, source: str, records: RecordStore, warnings: tuple[str, ...]) -> None:
+        """Takes note of what reading records told: that something is pending is no fault while it can be decided."""
+        of_journal = len(records.warnings())
+        for text in warnings[:of_journal]:
+            if records.is_undecidable:
+                self._left_out(source, "STATE_INVALID_RECORD", text)
+            else:
+                self.warnings.append(self._placeless(text))
+        for text in warnings[of_journal:]:
+            self._left_out(source, "STATE_INVALID_RECORD", text)
+
+    def _unread(self, source: str, what: str, error: ChatError) -> None:
+        """Takes note of records none of which could be read; a refusal of our own passes."""
+        if error.code.startswith("STATE_"):
+            raise error
+        code = "STATE_IO_ERROR" if error.kind == BUSY else "STATE_INVALID_RECORD"
+        self._left_out(source, code, f"the {what} cannot be read: {error.code}: {error.message}", cause=error)
+
+
+def _of_message(file: str, found: Highlight) -> Item:
+    return Item(
+        source=MESSAGE,
+        title=found.title,
+        author=found.author,
+        created=found.created,
+        details=found.details,
+        length=found.length,
+        seq=found.seq,
+        file=file,
+    )
+
+
+def _of_task(view: TaskView) -> Item:
+    """Returns a task as a decision or as evidence; its details are its acceptance criteria, a line each."""
+    task = view.task
+    details = "".join(f"{text}\n" for text in task.acceptance)
+    return Item(
+        source=TASK,
+        title=highlight.titled(task.title)[1],
+        author=task.owner or task.created_by,
+        created=task.updated_at,
+        details=details,
+        length=len(details),
+        task=task.id,
+        status=task.status,
+    )
+
+
+def _blocker(file: str, found: Highlight, known: Known) -> Blocker:
+    fields = _of_message(file, found).__dict__
+    return Blocker(**fields, kind=MESSAGE, resolved_by=known.resolved.get(found.seq))
+
+
+def _task_blockers(open_tasks: tuple[TaskView, ...]) -> list[Blocker]:
+    """Returns the tasks that are blocked, and those that wait for others."""
+    found: list[Blocker] = []
+    for view in open_tasks:
+        reasons = [(OF_STATUS, "its status is blocked")] if view.task.status == BLOCKED else []
+        if view.waiting_for:
+            reasons.append((OF_DEPENDENCY, f"waits for {waits_text(view.waiting_for)}"))
+        for kind, details in reasons:
+            fields = _of_task(view).replace(title=view.task.title, details=details, length=len(details)).__dict__
+            waiting = view.waiting_for if kind == OF_DEPENDENCY else ()
+            found.append(Blocker(**fields, kind=kind, waiting_for=waiting))
+    return found
+
+
+def _owners(open_tasks: tuple[TaskView, ...], locks: tuple[StoredLock, ...]) -> tuple[Owner, ...]:
+    """Returns what each agent has, in order of their folded names."""
+    spelled: dict[str, str] = {}
+    tasks: dict[str, list[TaskView]] = {}
+    held: dict[str, list[StoredLock]] = {}
+    for view in open_tasks:
+        if view.task.owner is not None:
+            tasks.setdefault(names.fold(view.task.owner), []).append(view)
+            spelled.setdefault(names.fold(view.task.owner), view.task.owner)
+    for stored in locks:
+        if stored.lock is not None:
+            held.setdefault(names.fold(stored.owner), []).append(stored)
+            spelled.setdefault(names.fold(stored.owner), stored.owner)
+    return tuple(
+        Owner(name=spelled[key], tasks=tuple(tasks.get(key, ())), locks=tuple(held.get(key, ())))
+        for key in sorted(spelled)
+    )
