@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("tests.support")
 
-from tests.support import tally  # noqa: E402 - after its assertions are seen to
+from tests.support import tally, verdicts, watched  # noqa: E402 - after its assertions are seen to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from typing import Any
 
 # A real file system on a busy machine is slow now and then; that is no property of the code under test.
@@ -28,6 +28,7 @@ settings.register_profile(
     stateful_step_count=100,
     print_blob=True,
 )
+watched.install(verdicts.judge)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
@@ -47,20 +48,38 @@ def environment_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield
 
 
+def _held_to_the_schemas() -> Generator[None, None, None]:
+    """Fails where the program broke a schema, also if nobody noticed: it catches what is raised in it."""
+    try:
+        yield
+    finally:
+        verdicts.require_none()
+
+
+# What makes a test ready, the test, and what it leaves are each looked at.
+pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_held_to_the_schemas)
+pytest_runtest_call = pytest.hookimpl(wrapper=True)(_held_to_the_schemas)
+pytest_runtest_teardown = pytest.hookimpl(wrapper=True)(_held_to_the_schemas)
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hands what a worker counted to the process that started it."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["tally"] = dict(tally.COUNTED)
+        output["tally"], output["schemas"] = dict(tally.COUNTED), dict(verdicts.JUDGED)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Adds up what the workers counted."""
-    tally.COUNTED.update(getattr(node, "workeroutput", {}).get("tally", {}))
+    output = getattr(node, "workeroutput", {})
+    tally.COUNTED.update(output.get("tally", {}))
+    verdicts.JUDGED.update(output.get("schemas", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints how much the crash lane looked at, if it was run."""
+    """Prints how much the crash lane looked at, if it was run, and how much was held against the schemas."""
     if tally.COUNTED:
         terminalreporter.write_line(tally.summary())
+    if verdicts.JUDGED:
+        terminalreporter.write_line(verdicts.summary())

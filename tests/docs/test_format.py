@@ -6,7 +6,7 @@ import re
 
 from agent_chat import names
 from agent_chat.operations.findings import INVARIANTS
-from agent_chat.records import claim, path_lock, task
+from agent_chat.records import claim, event, path_lock, task
 from agent_chat.records import message as message_record
 from agent_chat.records.claim import Claim
 from agent_chat.records.lease import SUSPECT_SECONDS, Lease
@@ -54,6 +54,14 @@ def test_the_fields_of_records_are_there_in_their_order() -> None:
     )
     assert keys_of("### Claims") == list(claim.to_json(one))
     assert keys_of("### Path locks") == list(path_lock.to_json(lock))
+
+
+def test_the_fields_of_an_event_are_there_in_their_order_with_all_words() -> None:
+    assert keys_of("## Events") == list(schemas.schemas()["agent-chat-event"]["properties"])
+    section = tree.text_of(PAGE).partition("\n## Events\n")[2].partition("\n## ")[0]
+    for word in (*event.TYPES, *event.PRIMITIVES, *event.STATUSES):
+        assert f"`{word}`" in section, word
+    assert f"1 to {event.MAX_NAME_CHARACTERS} characters" in section
 
 
 def test_a_dot_in_an_owner_is_written_as_the_page_says() -> None:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import ast
 import json
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from agent_chat import errors
 from agent_chat.cli.commands import COMMANDS
-from agent_chat.records import frontmatter
+from agent_chat.records import channel_meta, claim, frontmatter, message, path_lock, task
+from agent_chat.records.claim import Claim
+from agent_chat.records.lease import Lease
+from agent_chat.records.locked_path import LockedPath
+from agent_chat.records.message import Message
+from agent_chat.records.path_lock import PathLock
+from agent_chat.records.task import Task
 from tests.cli import leasing
 from tests.support import schemas
 from tests.support.cli import START, FakeClock, message_file, plant, run
 from tests.tidy import tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-RECORDS = ("task", "claim", "path-lock", "journal-header", "journal-block")
+RECORDS = ("agent-chat-event", "audit-body", "task", "claim", "path-lock", "journal-header", "journal-block")
+STATES = ("state-item", "state-blocker", "state-owner")
 
 
 def test_every_schema_is_one_and_is_named_by_its_file() -> None:
@@ -29,7 +39,16 @@ def test_every_schema_is_one_and_is_named_by_its_file() -> None:
 
 def test_every_command_has_a_schema_and_every_schema_a_use() -> None:
     assert {row.name for row in COMMANDS} == set(schemas.OF_COMMAND)
-    others = {"reply-error", "message", "listed-task", "listed-lock", "channel-meta", "message-header", *RECORDS}
+    others = {
+        "reply-error",
+        "message",
+        "listed-task",
+        "listed-lock",
+        "channel-meta",
+        "message-header",
+        *RECORDS,
+        *STATES,
+    }
     assert {*schemas.OF_COMMAND.values(), *others} == set(schemas.schemas())
 
 
@@ -37,6 +56,131 @@ def test_their_readme_lists_the_reply_of_each_command() -> None:
     text = tree.text_of("schemas/README.md")
     for command, name in schemas.OF_COMMAND.items():
         assert f"| `{command}` | [{name}]({name}{schemas.ENDING}) |" in text
+
+
+def test_their_readme_lists_every_schema() -> None:
+    text = tree.text_of("schemas/README.md")
+    missing = [name for name in schemas.schemas() if f"[{name}]({name}{schemas.ENDING})" not in _unnamed_links(text)]
+    assert missing == []
+
+
+def _unnamed_links(text: str) -> set[str]:
+    """The links of a page, each as if its text were the name of its schema."""
+    return {f"[{name}]({name}{schemas.ENDING})" for name in re.findall(r"\]\(([a-z-]+)\.schema\.json\)", text)}
+
+
+def test_they_refer_to_each_other_and_to_nothing_else() -> None:
+    for name, schema in schemas.schemas().items():
+        for path, part in _parts(schema):
+            file, _, pointer = part.get("$ref", "#").partition("#")
+            found: Any = schemas.schemas()[file[: -len(schemas.ENDING)] if file else name]
+            for step in pointer.split("/")[1:]:
+                found = found[step]
+            assert isinstance(found, dict), f"{name}{path}: {part['$ref']}"
+
+
+# What is open, and why: a rule of its own there says which fields may stand beside those that are named.
+OPEN = {
+    "channel-meta": "without schema_version the fields of another program are kept",
+    "message-header": "the copy of another file, which has `was`, keeps its unknown keys",
+    "audit-body": "its event chooses the form, which is closed",
+}
+
+
+def test_no_object_takes_fields_that_are_not_named() -> None:
+    found = {
+        name
+        for name, schema in schemas.schemas().items()
+        for _, part in _parts(schema)
+        if part.get("type") == "object" and "properties" in part and part.get("additionalProperties") is not False
+    }
+    assert found == set(OPEN)
+    for name in ("channel-meta", "message-header"):
+        assert "propertyNames" in json.dumps(schemas.schemas()[name])
+
+
+def test_every_field_has_a_type() -> None:
+    exact = {"type", "enum", "const", "$ref", "oneOf", "anyOf"}
+    for name, schema in schemas.schemas().items():
+        for path, part in _parts(schema):
+            if part.get("type") == "object":
+                loose = [field for field, form in part.get("properties", {}).items() if not exact & set(form)]
+                assert loose == [], f"{name}{path}"
+
+
+# Which replies are about no one channel.
+NO_CHANNEL = {"reply-channels", "reply-inbox", "reply-completion", "reply-help", "reply-version"}
+
+
+def test_every_reply_tells_the_root_and_the_channel_that_it_is_about() -> None:
+    for name in {*schemas.OF_COMMAND.values()}:
+        schema = schemas.schemas()[name]
+        chosen = [schema["$defs"][each["$ref"].rpartition("/")[2]] for each in schema.get("oneOf", ())]
+        for form in chosen or [schema]:
+            wanted = {"root", "root_from", "channel"}
+            if name in NO_CHANNEL or "channels" in form["required"]:
+                wanted.remove("channel")
+            if name == "reply-doctor":
+                wanted.remove("channel")  # it is there when one was named
+                assert "channel" in form["properties"]
+            assert wanted <= {*form["required"]}, f"{name}: {form.get('description')}"
+
+
+def test_every_detail_of_an_error_is_described() -> None:
+    described = schemas.schemas()["reply-error"]["$defs"]["error"]["properties"]
+    for module, source in tree.modules("agent_chat").items():
+        for node in ast.walk(ast.parse(source)):
+            name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+            if name in ("ChatError", "refusal"):
+                details = {word.arg for word in node.keywords if word.arg} - {"call", "where"}  # type: ignore[attr-defined]
+                assert details <= {*described}, f"{module}:{node.lineno}"  # type: ignore[attr-defined]
+
+
+def test_the_fields_that_the_code_writes_are_those_of_the_schemas() -> None:
+    one = Task(id="t", channel="c", title="t", created_by="a", updated_at=0.0)
+    lease = Lease(expires=1.0, granted=0.0)
+    held = Claim(task_id="t", channel="c", owner="a", lease=lease, claimed_at=0.0)
+    path = LockedPath(normalized_path="a", display_path="a", kind="file")
+    lock = PathLock(lock_id="0" * 16, channel="c", owner="a", paths=(path,), lease=lease, locked_at=0.0)
+    meta = json.loads(channel_meta.render(channel_meta.ChannelMeta(channel="c", workspace="/w")))
+    written = {"task": task.to_json(one), "claim": claim.to_json(held), "path-lock": path_lock.to_json(lock)}
+    for name, fields in {**written, "channel-meta": meta}.items():
+        assert list(fields) == list(schemas.schemas()[name]["properties"]), name
+    texts = (
+        "sender",
+        "title",
+        "body",
+        "created",
+        "topic",
+        "status",
+        "account",
+        "session",
+        "connection",
+        "level",
+        "key",
+    )
+    values: dict[str, Any] = {
+        **dict.fromkeys((*texts, "transaction"), "x"),
+        **dict.fromkeys(("to", "mentions", "summons", "refs"), ("x",)),
+        **dict.fromkeys(("seq", "reply_to"), 1),
+    }
+    every = Message(**values, was=(1,))
+    header = yaml.safe_load(frontmatter.split(message.render(every))[0])
+    assert list(header) == list(schemas.schemas()["message-header"]["properties"])
+    shown = {*message.to_json(every, "f"), "channel"}
+    assert shown == {*schemas.schemas()["message"]["properties"]}
+
+
+def _parts(part: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every schema in a schema, with its path."""
+    if isinstance(part, list):
+        for number, each in enumerate(part):
+            yield from _parts(each, f"{path}/{number}")
+    elif isinstance(part, dict):
+        yield path, part
+        for key, each in part.items():
+            if key not in ("enum", "const", "required"):
+                yield from _parts(each, f"{path}/{key}")
 
 
 def test_the_kinds_of_errors_are_those_of_the_table() -> None:

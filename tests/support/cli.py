@@ -17,6 +17,7 @@ from agent_chat.cli.main import main
 from agent_chat.records.lease import Moment
 from agent_chat.storage import filesystem
 from agent_chat.storage.workspace import Clock, Workspace
+from tests.support import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -245,15 +246,17 @@ def run_process(
         "AGENT_CHAT_ROOT": str(root),
         **(environment or {}),
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "agent_chat", *argv],
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        capture_output=True,
-        env=variables,
-        timeout=timeout,
-        check=False,
-    )
+    with verdicts.judged_files(root):
+        done = subprocess.run(
+            [sys.executable, "-m", "agent_chat", *argv],
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            env=variables,
+            timeout=timeout,
+            check=False,
+        )
+    verdicts.judge_words(argv, done.returncode, done.stdout)
     return Result(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
 
 

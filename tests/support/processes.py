@@ -14,11 +14,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Callable, NamedTuple, cast
 
 from agent_chat.cli.main import main
 from agent_chat.storage import channel, filesystem
 from agent_chat.storage.workspace import Clock, Workspace
+from tests.support import watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,8 +80,11 @@ class Cli:
         """Runs a command to its end."""
         if feed is not None:
             options["stdin"] = subprocess.PIPE
+        from tests.support import verdicts  # not by a worker, which starts faster without
+
         began = time.monotonic()
-        return finish(self.start(*arguments, **options), timeout=timeout, feed=feed, began=began)
+        with verdicts.judged_files(self.root):
+            return finish(self.start(*arguments, **options), timeout=timeout, feed=feed, began=began)
 
     def must(self, *arguments: str, **options: Any) -> Done:
         """Runs a command that has to succeed."""
@@ -92,7 +96,9 @@ class Cli:
 def finish(
     child: subprocess.Popen[bytes], *, timeout: float = PATIENCE, feed: bytes | None = None, began: float | None = None
 ) -> Done:
-    """Waits for a child to end, and ends it if it does not."""
+    """Waits for a child to end, and ends it if it does not; what it printed in JSON keeps to its schema."""
+    from tests.support import verdicts
+
     start = time.monotonic() if began is None else began
     try:
         out, err = child.communicate(feed, timeout=timeout)
@@ -100,6 +106,9 @@ def finish(
         child.kill()
         out, err = child.communicate()
         raise AssertionError(f"{child.args!r} did not end within {timeout} s: {out!r} {err!r}") from None
+    words = cast("list[str]", child.args)
+    if "agent_chat" in words:
+        verdicts.judge_words(words[words.index("agent_chat") + 1 :], child.returncode, out or b"")
     return Done(child.returncode, (out or b"").decode(), (err or b"").decode(), time.monotonic() - start)
 
 
@@ -221,11 +230,15 @@ class Worker:
         self._send(arguments)
 
     def take(self) -> Done:
-        """Returns how the next of the given commands ended."""
+        """Returns how the next of the given commands ended; what the worker saw it do keeps to its schema."""
+        from tests.support import verdicts
+
         assert self._child.stdout is not None
         line = self._child.stdout.readline()
         assert line, f"the worker has ended: {self._child.poll()}"
-        return Done(*json.loads(line))
+        answer = json.loads(line)
+        verdicts.judge_child(_seen_in(each) for each in answer["seen"])
+        return Done(*answer["done"])
 
     def call(self, *arguments: str) -> Done:
         """Runs a command in the worker."""
@@ -272,11 +285,25 @@ def serve() -> None:
     trap = Trap(*setting["trap"])
     channel.LOCK_SECONDS = trap.lock_seconds
     files = TrappedFileSystem(setting["root"], trap)
+    seen: list[watched.Seen] = []
+    watched.install(seen.append)
     for line in lines:
         # One file system for all commands, so that the trap counts over them; what it knows of the root may be stale.
         files._trusted = {files.root}
         files._root_status = None
         workspace = Workspace(setting["root"], root_from="variable", files=files)
         done = call(json.loads(line), os.environ, workspace=workspace)
-        answers.write(json.dumps(list(done)).encode() + b"\n")
+        answer = {"done": list(done), "seen": [_as_json(each) for each in seen]}
+        seen.clear()
+        answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
+
+
+def _as_json(seen: watched.Seen) -> list[str]:
+    return [part.decode("latin-1") if isinstance(part, bytes) else part for part in seen]
+
+
+def _seen_in(parts: list[str]) -> watched.Seen:
+    if len(parts) == len(watched.Printed._fields):
+        return watched.Printed(*parts)
+    return watched.Written(parts[0], parts[1], parts[2].encode("latin-1"))

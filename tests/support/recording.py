@@ -20,6 +20,7 @@ from agent_chat.storage.filesystem import (
     NotOrdinaryError,
     is_file,
 )
+from tests.support import watched
 
 if TYPE_CHECKING:
     from agent_chat.storage.workspace import Clock
@@ -53,6 +54,7 @@ class RecordingFileSystem(FileSystem):
         super().__init__(root, clock)
         self.clock = clock
         self.links = True  # False: as on a file system that has none
+        self.is_cut = False  # whether what is written last was cut by a death: no record of the program's
         self.log: list[Step] = []
         self._inside = False
 
@@ -117,6 +119,7 @@ class RecordingFileSystem(FileSystem):
 
     def write_new(self, path: str, data: bytes, *, sync: bool = True) -> None:
         def write(share: float = 1.0) -> None:
+            self.is_cut = share < 1.0
             FileSystem.write_new(self, path, data[: int(len(data) * share)], sync=False)
             os.utime(path, (self.clock.now(), self.clock.now()))
 
@@ -128,6 +131,8 @@ class RecordingFileSystem(FileSystem):
             with open(path, "ab") as stream:
                 stream.write(data[: int(len(data) * share)])
             os.utime(path, (self.clock.now(), self.clock.now()))
+            if share == 1.0:
+                watched.appended(self, path, data)
 
         self._do("append", (path, data), write, write)
 

@@ -11,6 +11,8 @@ import inspect
 import types
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tests.support import watched
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -36,13 +38,18 @@ def moved(*edits: Edit) -> list[str]:
 
 
 @contextlib.contextmanager
-def seeded(*edits: Edit) -> Iterator[None]:
-    """Makes the program wrong in the way of the edits; fails when a piece is not there, since it has moved then."""
+def seeded(*edits: Edit, judged: bool = False) -> Iterator[None]:
+    """Makes the program wrong in the way of the edits; fails when a piece is not there, since it has moved then.
+
+    What it prints and writes then is held against the schemas only if it is to be `judged`: who else looks for a bug
+    has to notice it by other means.
+    """
     undo: list[tuple[types.FunctionType, types.CodeType]] = []
     try:
         for name in dict.fromkeys(edit.module for edit in edits):
             undo += _replace(importlib.import_module(name), [edit for edit in edits if edit.module == name])
-        yield
+        with contextlib.nullcontext() if judged else watched.blind():
+            yield
     finally:
         for function, code in undo:
             function.__code__ = code
@@ -66,11 +73,17 @@ def _replace(module: types.ModuleType, edits: list[Edit]) -> list[tuple[types.Fu
 
 def _functions(names: dict[str, Any], module: str) -> Iterator[tuple[str, types.FunctionType]]:
     """Yields the functions that a module defines, those of its classes included."""
-    for name, value in list(names.items()):
+    for name, there in list(names.items()):
+        value = _unwrapped(there)
         if isinstance(value, types.FunctionType) and value.__module__ == module:
             yield name, value
         elif isinstance(value, type) and value.__module__ == module:
             for part, member in list(vars(value).items()):
-                inner = member.fget if isinstance(member, property) else member
+                inner = _unwrapped(member.fget if isinstance(member, property) else member)
                 if isinstance(inner, types.FunctionType) and inner.__module__ == module:
                     yield f"{name}.{part}", inner
+
+
+def _unwrapped(value: object) -> object:
+    """What the watcher stands before, if it does."""
+    return getattr(value, "__wrapped__", value)

@@ -45,8 +45,8 @@ class Answer(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code of the error that was shown, empty without one."""
-        error = self.data.get("error")
+        """The code of the error that was shown, of several documents in the last; empty without one."""
+        error = (self.data or whole_document(self.out.strip().rpartition("\n")[2])).get("error")
         if isinstance(error, dict):
             return str(error["code"])
         return self.err.partition("agent-chat: ")[2].partition(":")[0] if "agent-chat: " in self.err else ""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _FENCE = re.compile(r'"fence": \d+')
+_LAST_SECTION = re.compile(rb"\n## Verification\n(.+\n)+(\n## Warnings\n(.+\n)+)?\Z")
+_MOMENT = re.compile(rb"^As of .*$|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.MULTILINE)
 
 
 class Identity(NamedTuple):
@@ -35,6 +37,7 @@ class Identity(NamedTuple):
 class ChannelView(NamedTuple):
     """One channel: messages by file name, cursors by file name as number and late files, other files by name.
 
+    `summary` is the derived state.md, without its times and without how many messages it knew of; None without one.
     A random id in a message's name is written like any other.
     """
 
@@ -43,6 +46,7 @@ class ChannelView(NamedTuple):
     cursors: dict[str, tuple[int, tuple[str, ...]]]
     others: dict[str, bytes]
     records: Records
+    summary: bytes | None
 
     def unread(self, agent: str) -> list[int]:
         """Returns the numbers above an agent's cursor that are for it."""
@@ -106,6 +110,7 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
     messages: dict[str, Message] = {}
     others: dict[str, bytes] = {}
     cursors: dict[str, tuple[int, tuple[str, ...]]] = {}
+    summary: bytes | None = None
     for path, data in disk.files.items():
         place, name = os.path.split(path)
         try:
@@ -114,7 +119,9 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
                 cursors[name] = (cursor.seq, cursor.late)
             elif place == folder and seq_of(name) is not None:
                 messages[without_ids(name)] = _message(data, seq_of(name))
-            elif place == folder and name not in layout.OURS:
+            elif path == os.path.join(folder, layout.STATE):
+                summary = _summary(data, folder)
+            elif place == folder and name not in layout.OURS and not layout.is_derived_temporary(name):
                 others[name] = data
         except ValueError as error:
             broken.append(f"{path}: {error}")
@@ -125,7 +132,14 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
         return None
     inside = len(folder) + 1
     files = {path[inside:].replace(os.sep, "/"): data for path, data in disk.files.items() if _is_in(path, folder)}
-    return ChannelView(meta, messages, cursors, others, records_of(files, broken))
+    return ChannelView(meta, messages, cursors, others, records_of(files, broken), summary)
+
+
+def _summary(data: bytes, folder: str) -> bytes:
+    """What a state.md says; fails where it is not whole."""
+    if not data.startswith(f"# State of {folder}\n".encode()) or not _LAST_SECTION.search(data):
+        raise ValueError("no whole summary")
+    return _MOMENT.sub(b"", data)
 
 
 @remembered
@@ -143,5 +157,14 @@ def has_lost_numbers(disk: Disk) -> bool:
 
 
 def temporaries(disk: Disk) -> list[str]:
-    """Returns the temporary files on a disk."""
-    return [path for path in disk.files if os.path.basename(path).startswith(layout.TEMPORARY_PREFIX)]
+    """Returns the temporary files on a disk, those of derived files included."""
+    return [path for path in disk.files if is_derived(path) or _base(path).startswith(layout.TEMPORARY_PREFIX)]
+
+
+def is_derived(path: str) -> bool:
+    """Tells whether a path is that of a derived file on its way to its name."""
+    return layout.is_derived_temporary(_base(path))
+
+
+def _base(path: str) -> str:
+    return os.path.basename(path)
