@@ -302,7 +302,7 @@ def test_the_events_of_another_program_are_read(room: Room) -> None:
 
 
 @pytest.mark.parametrize(("channel", "numbers"), [("garden", [9]), ("review", [10, 11])])
-def test_the_events_of_another_program_are_read(tmp_path: Path, channel: str, numbers: list[int]) -> None:
+def test_the_events_of_its_channels_are_read(tmp_path: Path, channel: str, numbers: list[int]) -> None:
     shutil.copytree(OTHER_PROGRAM, tmp_path / "root")
     before = tree_of(tmp_path / "root")
     found = events.read(open_channel(workspace_on(tmp_path / "root", clock=FakeClock(START)), channel))
