@@ -6,7 +6,7 @@ from agent_chat.records.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Callable
 
     from agent_chat.records.message import Message
@@ -29,7 +29,8 @@ class Highlight(Value):
     """A message that means something beyond talk.
 
     `title` is without the word that it began with. `details` are the first MAX_DETAILS characters of the body, `length`
-    is that of the whole body. `parent` is the number of the message that it answers, `was` those that it had itself.
+    is that of the whole body. `parent` is the number of the message that it answers, `was` the numbers that it had
+    before.
     """
 
     seq: int
@@ -65,6 +66,8 @@ def titled(title: str) -> tuple[str, str]:
             return kind, (after[1:].lstrip() if after.startswith(":") else after) or text
         if after.startswith(":"):
             said = after[1:].strip()
+            if closing and said.startswith(closing):
+                return kind, said[1:].strip() or text
             if closing and said.endswith(closing):
                 said = said[:-1].rstrip()
             return kind, said or text
@@ -78,18 +81,22 @@ def kinds_of(message: Message) -> tuple[str, ...]:
         return (EVENT,) if message.is_event else ()
     kinds = {_STATUSES.get(status, ""), titled(message.title)[0]}
     if message.reply_to is not None and status in _RESOLVED:
-        kinds.add(RESOLVING)
+        # The title is often that of the blocker itself; what it says of its own end is what counts.
+        kinds = (kinds - {BLOCKER}) | {RESOLVING}
     kinds.discard("")
     return tuple(sorted(kinds))
 
 
 def of_message(message: Message) -> Highlight | None:
-    """Returns what a message is beyond talk, None for one that is nothing."""
+    """Returns what a message is beyond talk, None for one that is nothing.
+
+    One that had other numbers is told of in any case: who answered it may have named one of them.
+    """
     kinds = kinds_of(message)
-    if not kinds:
+    if not kinds and not message.was:
         return None
-    if kinds == (EVENT,):
-        return Highlight(seq=message.seq, kinds=kinds)
+    if kinds in ((), (EVENT,)):
+        return Highlight(seq=message.seq, kinds=kinds, was=message.was)
     kind, title = titled(message.title)
     return Highlight(
         seq=message.seq,
@@ -117,36 +124,51 @@ def from_json(fields: dict[str, object]) -> Highlight:
 
 
 def resolved_by(
-    highlights: Iterable[Highlight], parents: Mapping[int, int], there: Container[int]
+    highlights: Iterable[Highlight], parents: Mapping[int, int], there: Mapping[int, int]
 ) -> dict[int, Highlight]:
     """Returns the reply that resolved each blocker which is over, by the blocker's number; the first where several did.
 
     A reply with the status `resolved` or `done` resolves the nearest blocker above it, so that one within the thread
-    can end alone. Where two blockers carry one number nobody can tell which is meant, and both stay open.
-    `parents` has the number that each reply answers, by its own, `there` the numbers of all messages: who answered a
-    blocker by a number that it had before answered it, unless another message has that number.
+    can end alone. `parents` has the number that each reply answers, by its own, `there` how many messages carry each
+    number. Where nobody can tell which message was answered nothing is resolved: an open blocker too many is seen.
     """
     ordered = sorted(highlights, key=lambda found: found.seq)
-    blockers: dict[int, list[int]] = {}
-    for found in ordered:
-        if BLOCKER in found.kinds:
-            for number in (found.seq, *(old for old in found.was if old not in there)):
-                blockers.setdefault(number, []).append(found.seq)
+    meant = _Meant(ordered, there)
+    blockers = {found.seq for found in ordered if BLOCKER in found.kinds}
     resolved: dict[int, Highlight] = {}
     for found in ordered:
-        if RESOLVING in found.kinds:
-            above = _nearest(found.parent, blockers, parents)
-            if above is not None and len(blockers[above]) == 1:
-                resolved.setdefault(blockers[above][0], found)
+        if RESOLVING not in found.kinds or found.parent is None:
+            continue
+        seen: set[int] = set()
+        number = meant.by(found.parent, found.seq)
+        while number is not None and number not in blockers and number not in seen:
+            seen.add(number)
+            parent = parents.get(number)
+            number = meant.by(parent, number) if parent is not None else None
+        if number in blockers:
+            resolved.setdefault(number, found)
     return resolved
 
 
-def _nearest(number: int | None, blockers: Container[int], parents: Mapping[int, int]) -> int | None:
-    """Returns the first number of a blocker on the way up from a message, None where there is none."""
-    seen: set[int] = set()
-    while number is not None and number not in seen:
-        if number in blockers:
-            return number
-        seen.add(number)
-        number = parents.get(number)
-    return None
+class _Meant:
+    """Which message a number means that another message names: some had other numbers when it was written."""
+
+    def __init__(self, highlights: Iterable[Highlight], there: Mapping[int, int]) -> None:
+        self._there = there
+        self._moved: dict[int, list[int]] = {}
+        self._first: dict[int, int] = {}
+        for found in highlights:
+            for number in found.was:
+                self._moved.setdefault(number, []).append(found.seq)
+                self._first.setdefault(found.seq, number)
+
+    def by(self, number: int, writer: int) -> int | None:
+        """Returns the present number of the message that the message `writer` meant, None where that cannot be told."""
+        written = self._first.get(writer, writer)
+        moved = self._moved.get(number, [])
+        if number not in self._there:
+            return moved[0] if len(moved) == 1 else None
+        # Those that moved away later carried the number when it was named, beside the one that kept it.
+        if self._there[number] > 1 or any(seq > written for seq in moved):
+            return None
+        return number

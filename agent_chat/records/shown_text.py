@@ -29,11 +29,15 @@ def safe_line(text: str) -> str:
 
 def safe_block(text: str) -> str:
     """Returns a text of several lines with each line indented by two spaces, so that no line can pass for a header."""
-    shown = text.replace("\r\n", "\n")
+    shown = safe_text(text)
     if shown.endswith("\n"):
         shown = shown[:-1]
-    shown = _encodable(shown.translate(ESCAPES))
     return "  " + shown.replace("\n", "\n  ") + "\n"
+
+
+def safe_text(text: str) -> str:
+    """Returns a text of several lines as it may stand on a terminal."""
+    return _encodable(text.replace("\r\n", "\n").translate(ESCAPES))
 
 
 def _encodable(text: str) -> str:
@@ -70,12 +74,15 @@ def quoted(text: str, *, most_lines: int, most_characters: int) -> tuple[list[st
 
 
 def _plain(line: str) -> str:
-    """Returns a line that begins no heading and no fence, and underlines none; in its own list or quote neither."""
+    """Returns a line that begins no heading and no fence, underlines none, and defines no link, which would not show.
+
+    Nor does it within a quote or a list item of its own.
+    """
     start = _after_containers(line)
     said = line[start:]
     if not said:
         return line
-    if said.startswith(("#", *_FENCES)) or not said.strip("=") or not said.strip("- "):
+    if said.startswith(("#", "[", *_FENCES)) or not said.strip("=") or not said.strip("- "):
         return line[:start] + "\\" + said
     return line
 
@@ -84,12 +91,15 @@ def _after_containers(line: str) -> int:
     """Returns where the text of a line begins, after the marks of quotes and list items."""
     at = 0
     while True:
-        at += len(line[at:]) - len(line[at:].lstrip(" \t"))
-        digits = len(line[at:]) - len(line[at:].lstrip("0123456789"))
-        mark, after = line[at + digits : at + digits + 1], line[at + digits + 1 : at + digits + 2]
-        if mark == ">" and not digits:
+        while line[at : at + 1] in (" ", "\t"):
             at += 1
-        elif after == " " and mark in ((".", ")") if digits else ("-", "*", "+")):
-            at += digits + 1
+        mark = at
+        while line[mark : mark + 1].isdigit():
+            mark += 1
+        sign, after = line[mark : mark + 1], line[mark + 1 : mark + 2]
+        if sign == ">" and mark == at:
+            at += 1
+        elif after == " " and sign in ((".", ")") if mark > at else ("-", "*", "+")):
+            at = mark + 1
         else:
             return at

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_chat.records import channel_meta
 from agent_chat.records.channel_meta import LEVELS, ROLES, ChannelMeta, LaterVersionError, MetaError, parse, render
 
 NAMES = st.sampled_from(["alice", "Bob", "Їжак", "さくら", "a.b-c"])
@@ -111,3 +112,25 @@ def test_a_record_of_another_program_keeps_the_fields_that_we_do_not_know() -> N
 def test_a_record_of_another_program_may_be_bare() -> None:
     assert parse(b"{}") == ChannelMeta(channel="")
     assert parse(b'{"channel": "dev", "members": null}').members == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "odd"),
+    [
+        ({}, ()),
+        ({"topic": None}, ("topic",)),
+        ({"members": None, "level": None}, ("level", "members")),
+        ({"owner": "a b"}, ("owner",)),
+        ({"workspace": ""}, ("workspace",)),
+        ({"schema_version": None, "topic": None}, ()),
+    ],
+)
+def test_what_can_be_read_and_would_not_be_written_so_is_odd(changes: dict[str, object], odd: tuple[str, ...]) -> None:
+    fields = json.loads(channel_meta.render(ChannelMeta(channel="dev", members=("alice",), created="x")))
+    assert channel_meta.odd_fields(json.dumps({**fields, **changes}).encode()) == odd
+
+
+def test_a_field_that_is_missing_is_odd() -> None:
+    fields = json.loads(channel_meta.render(ChannelMeta(channel="dev")))
+    del fields["roles"]
+    assert channel_meta.odd_fields(json.dumps(fields).encode()) == ("roles",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ def message(title: str = "t", body: str = "", **fields: Any) -> Message:
 
 FORMS = (
     *("{}: x", "{}:x", "  {} :  x  ", "[{}] x", "[{}]x", "[{}]: x", "[{}] : x", "[ {} ] x", "({}) x", "({}): x"),
-    *("[{}: x]", "({}: x)", "[ {} : x ]", "[{}: x", " [{}:x]"),
+    *("[{}:] x", "[{}: ] x", "[{}: x]", "({}: x)", "[ {} : x ]", "[{}: x", " [{}:x]"),
 )
 
 
@@ -243,7 +244,7 @@ def closed(*found: Highlight, **talk: int) -> dict[int, int]:
     """The numbers of what is closed and of what closed it; `talk` are the parents of other messages: n3=1."""
     others = {int(name[1:]): parent for name, parent in talk.items()}
     parents = {**others, **{each.seq: each.parent for each in found if each.parent is not None}}
-    there = {each.seq for each in found} | others.keys()
+    there = Counter([*(each.seq for each in found), *others])
     return {seq: by.seq for seq, by in resolved_by(found, parents, there).items()}
 
 
@@ -274,6 +275,11 @@ def test_what_resolves_one_blocker_may_be_another() -> None:
     assert closed(blocker(1), resolved(2, 1, BLOCKER), resolved(3, 2)) == {1: 2, 2: 3}
 
 
+def test_a_reply_that_repeats_the_title_of_what_it_resolves_is_no_blocker() -> None:
+    assert kinds_of(message("Blocker: db down", status="resolved", reply_to=1)) == (RESOLVING,)
+    assert kinds_of(message("Decision: keep it", status="done", reply_to=1)) == (DECISION, RESOLVING)
+
+
 def test_replies_in_a_circle_come_to_an_end() -> None:
     assert closed(blocker(1), resolved(5, 4), n2=4, n3=2, n4=3) == {}
     assert closed(blocker(1), resolved(5, 5)) == {}
@@ -291,8 +297,22 @@ def test_a_blocker_is_answered_by_the_number_that_it_had() -> None:
 
 
 def test_a_number_that_another_message_has_now_means_that_one() -> None:
+    assert closed(blocker(8, was=(2,)), resolved(9, 2), n2=1) == {}
+    assert closed(blocker(8, was=(2,)), blocker(2), resolved(9, 2)) == {2: 9}
+    assert closed(blocker(8, was=(2,)), resolved(9, 8), n2=1) == {8: 9}
+
+
+def test_what_was_said_while_two_had_a_number_resolves_neither() -> None:
+    """A merge brings two messages under one number, and the doctor gives one a new number afterwards."""
     assert closed(blocker(8, was=(2,)), resolved(3, 2), n2=1) == {}
-    assert closed(blocker(8, was=(2,)), blocker(2), resolved(3, 2)) == {2: 3}
+    assert closed(blocker(8, was=(2,)), blocker(2), resolved(3, 2)) == {}
+    assert closed(Highlight(seq=8, kinds=(), was=(2,)), blocker(2), resolved(3, 2)) == {}
+    assert closed(blocker(8, was=(2,)), blocker(2), resolved(9, 2).replace(was=(3,))) == {}
+    assert closed(blocker(8, was=(2,)), blocker(1), resolved(4, 3), n3=2, n2=1) == {}
+
+
+def test_a_number_that_a_blocker_shares_with_talk_means_neither() -> None:
+    assert closed(blocker(2), Highlight(seq=2, kinds=(DECISION,)), resolved(3, 2)) == {}
 
 
 def test_two_that_had_one_number_stay_open_and_are_closed_by_those_that_they_have() -> None:
@@ -314,28 +334,35 @@ THREADS = st.lists(
 )
 
 
-def by_the_rule(found: list[Highlight], parents: dict[int, int], there: set[int]) -> dict[int, int]:
-    """What is closed, as the rule says it, message by message."""
+def by_the_rule(found: list[Highlight], parents: dict[int, int], there: Counter[int]) -> dict[int, int]:
+    """What is over, as the rule says it, message by message."""
+    first = {each.seq: each.was[0] for each in reversed(found) if each.was}
+
+    def meant(number: int | None, writer: int) -> int | None:
+        now = [number] * there[number or 0]
+        then = [each.seq for each in found if number in each.was and (not now or each.seq > first.get(writer, writer))]
+        return (now + then)[0] if len(now + then) == 1 else None
+
     over: dict[int, int] = {}
+    blockers = {each.seq for each in found if BLOCKER in each.kinds}
     for each in sorted(found, key=lambda found: found.seq):
-        number, steps = each.parent, 0
-        while RESOLVING in each.kinds and number is not None and steps < 20:
-            meant = [
-                other.seq
-                for other in found
-                if BLOCKER in other.kinds and (other.seq == number or (number in other.was and number not in there))
-            ]
-            if meant:
-                if len(meant) == 1:
-                    over.setdefault(meant[0], each.seq)
-                break
-            number, steps = parents.get(number), steps + 1
+        if RESOLVING in each.kinds:
+            number, steps = meant(each.parent, each.seq), 0
+            while number is not None and number not in blockers and steps < 20:
+                number, steps = meant(parents.get(number), number), steps + 1
+            if number in blockers:
+                over.setdefault(number or 0, each.seq)
     return over
 
 
 @given(THREADS, st.dictionaries(SEQS, SEQS))
 def test_it_is_what_the_rule_says(found: list[Highlight], talk: dict[int, int]) -> None:
     parents = dict(talk)
-    parents.update((each.seq, each.parent) for each in found if each.parent is not None)
-    there = {*parents, *(each.seq for each in found)}
-    assert {seq: by.seq for seq, by in resolved_by(found, parents, there).items()} == by_the_rule(found, parents, there)
+    for each in reversed(found):
+        if each.parent is not None:
+            parents[each.seq] = each.parent
+    ordered = sorted(found, key=lambda found: found.seq)
+    there = Counter([*(each.seq for each in found), *(talk.keys() - {each.seq for each in found})])
+    assert {seq: by.seq for seq, by in resolved_by(found, parents, there).items()} == by_the_rule(
+        ordered, parents, there
+    )

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent_chat.records.shown_text import inline, quoted, safe_block, safe_line
+from agent_chat.records.shown_text import inline, quoted, safe_block, safe_line, safe_text
 from tests.support.cli import DANGER
 
 # What makes trouble is rare in arbitrary text, so it is made of pieces too.
 PIECES = st.lists(
     st.sampled_from([*"#-=`~>+*_<\\ \t\n\r!/?a1.[](\0\x85\u2028\u202e\u00a0\u3000", "\r\n", "```", "~~~"])
-    | st.sampled_from(["---", "===", "# ", "<b>", "</", "<!--", "x", "é", "\x1b[2J"])
+    | st.sampled_from(["---", "===", "# ", "<b>", "</", "<!--", "x", "é", "\x1b[2J", "[x]: /y"])
 ).map("".join)
 TEXTS = st.text() | PIECES
 # HTML in CommonMark: a `<` that no backslash escapes; of two backslashes the first escapes the second.
@@ -56,6 +56,37 @@ def test_every_line_of_a_safe_block_is_indented(text: str) -> None:
     assert len(lines) == text.removesuffix("\n").replace("\r\n", "\n").count("\n") + 1
 
 
+@given(TEXTS)
+def test_a_safe_block_is_the_safe_text_indented(text: str) -> None:
+    assert safe_block(text).split("\n")[:-1] == ["  " + line for line in safe_text(text).removesuffix("\n").split("\n")]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("one\ntwo", "one\ntwo"),
+        ("  a\n\n\tb\n", "  a\n\n\tb\n"),
+        ("a\r\nb\r\n", "a\nb\n"),
+        ("a\rb\r\rc", "a\\rb\\r\\rc"),
+        ("\x1b[31m\0\x7f\x85\x0b", "\\x1b[31m\\x00\\x7f\\x85\\x0b"),
+        ("\u202ex\u2066\ufeff\u2028\n", "\\u202ex\\u2066\\ufeff\\u2028\n"),
+        ("\udcff é ✅ <b>\\", "\\udcff é ✅ <b>\\"),
+    ],
+)
+def test_lines_and_tabs_stay_as_they_are_in_a_text(text: str, shown: str) -> None:
+    assert safe_text(text) == shown
+
+
+@given(TEXTS)
+def test_a_safe_text_moves_nothing_and_has_the_lines_that_it_had(text: str) -> None:
+    shown = safe_text(text)
+    lines = shown.split("\n")
+    assert all(is_one_line(line.replace("\t", "")) for line in lines)
+    assert len(lines) == text.count("\n") + 1
+    assert [safe_line(line.replace("\t", "")) for line in lines] == [line.replace("\t", "") for line in lines]
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -88,8 +119,9 @@ def test_nothing_is_lost_inline(text: str) -> None:
 
 # --- quotes ---------------------------------------------------------------------------------------------------------
 
-# A heading, a fence, or an underline (which is a thematic break, too); in a quote or list of its own as well.
-BLOCK = re.compile(r"> *(?:(?:>|[-+*] |[0-9]+[.)] ) *)*(?:#|```|~~~|=+ *$|-[- ]*$)")
+# A heading, a fence, an underline (which is a thematic break, too), or the definition of a link, of which nothing would
+# be shown; in a quote or list of its own as well.
+BLOCK = re.compile(r"> *(?:(?:>|[-+*] |[0-9]+[.)] ) *)*(?:#|```|~~~|=+ *$|-[- ]*$|\[)")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +137,9 @@ BLOCK = re.compile(r"> *(?:(?:>|[-+*] |[0-9]+[.)] ) *)*(?:#|```|~~~|=+ *$|-[- ]*
         ("> q\n>\n- item\n1. x\n`a`", ["> > q", "> >", "> - item", "> 1. x", "> `a`"]),
         ("> # h\n- # h\n 2)  > * ```", ["> > \\# h", "> - \\# h", ">  2)  > * \\```"]),
         ("> a\n> ===\n>===", ["> > a", "> > \\===", "> >\\==="]),
+        ("[x]: /y\n[x]:\n/y 'z'\n [ ] todo", ["> \\[x]: /y", "> \\[x]:", "> /y 'z'", ">  \\[ ] todo"]),
+        ("> [x]: /y\n- [x]: y\n 1) > + [x", ["> > \\[x]: /y", "> - \\[x]: y", ">  1) > + \\[x"]),
+        ("see [x]: y\n\\[x]: y\n-[x]: y", ["> see [x]: y", "> \\[x]: y", "> -[x]: y"]),
         ("a\tb\x1b <b>", ["> a\\tb\\x1b \\<b>"]),
         ("a\rb", ["> a\\rb"]),
     ],
@@ -114,6 +149,8 @@ def test_each_line_that_is_not_blank_is_quoted(text: str, lines: list[str]) -> N
 
 
 @given(TEXTS, st.integers(0, 4), st.integers(0, 30))
+@example("1. > - [x]: /y", 4, 30)
+@example("1" * 12 + ") [x]: /y", 4, 30)
 def test_no_quoted_line_passes_for_anything_but_text_in_a_quote(text: str, most_lines: int, most: int) -> None:
     lines, _ = quoted(text, most_lines=most_lines, most_characters=most)
     for line in lines:
