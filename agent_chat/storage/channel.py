@@ -79,6 +79,12 @@ class Channel:
                 where=self.where(),
             ) from None
 
+    def highest_used(self, numbers: Numbers) -> int:
+        """Returns the highest number of which files or cursors are a trace; 0 where there is none."""
+        plausible = numbers.highest + CURSOR_LEAD
+        cursors = [cursor.seq for cursor in self.cursors.every().values() if cursor and cursor.seq <= plausible]
+        return max(numbers.highest_trace(), *cursors, 0)
+
     def where(self) -> dict[str, object]:
         """Returns the fields of a reply that say which root and channel it is about."""
         return {**self.workspace.where(), "channel": self.name}
@@ -182,11 +188,9 @@ class Mutation:
         assert self._lock.held
         if numbers is None:
             numbers = self.numbers()
-        plausible = numbers.highest + CURSOR_LEAD
-        cursors = [cursor.seq for cursor in self.channel.cursors.every().values() if cursor and cursor.seq <= plausible]
         self._highest = numbers.highest
         self._withdrawn = publication.taken_back(self.files.list_if_there(self._layout.cache))
-        seq = max(numbers.highest_trace(), *cursors, *self._withdrawn, 0) + 1
+        seq = max(self.channel.highest_used(numbers), *self._withdrawn, 0) + 1
         if seq > names.MAX_SEQ:
             raise self.channel.refusal(
                 "CHANNEL_DAMAGED", f"{self.channel.name} has no numbers left: the highest trace is {seq - 1}"
@@ -248,6 +252,7 @@ class Mutation:
     def replace_derived(self, name: str, data: bytes) -> None:
         """Replaces a file that is derived from others, durably: it is the old one or the new one, never a part."""
         assert self._lock.held
+        assert name in layout.DERIVED
         self._remove_leftovers(derived=True)
         temporary = self._layout.derived_temporary(name, self.channel.workspace.ids.fresh())
         self.files.write_new(temporary, data)

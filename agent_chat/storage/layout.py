@@ -20,6 +20,7 @@ AUDIT_FOLDER = "audit"
 STATE = "state.md"
 # Between the name of a derived file and an id, while it is on its way to that name.
 DERIVED_TEMPORARY = ".tmp."
+DERIVED = (STATE,)
 PENDING = ".pending.md"
 IGNORE_FILE = ".gitignore"
 ATTRIBUTES_FILE = ".gitattributes"
@@ -40,7 +41,7 @@ def join(folder: str, name: str) -> str:
 
 def is_derived_temporary(name: str) -> bool:
     """Tells whether a name is that of a derived file which has not got its own name yet."""
-    return name.startswith(f".{STATE}{DERIVED_TEMPORARY}")
+    return name.startswith(tuple(f".{derived}{DERIVED_TEMPORARY}" for derived in DERIVED))
 
 
 class ChannelLayout:
@@ -62,7 +63,7 @@ class ChannelLayout:
         return join(self.folder, place.replace("/", SEPARATOR))
 
     def temporary(self, token: str) -> str:
-        """Returns the path of a temporary file; in the cache, so that the channel folder's times stay as they are."""
+        """Returns the path of a temporary; in the cache, so that writing it leaves the channel folder's times alone."""
         return join(self.cache, TEMPORARY_PREFIX + token)
 
     def derived_temporary(self, name: str, token: str) -> str:

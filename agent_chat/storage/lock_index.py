@@ -6,11 +6,9 @@ read. The cache may be deleted at any time, and a damaged one counts as none.
 
 from __future__ import annotations
 
-from binascii import crc32
-
 from agent_chat.errors import DAMAGED, ChatError
 from agent_chat.records.locked_path import LockedPath
-from agent_chat.storage import publication
+from agent_chat.storage.cache_file import CacheFile
 from agent_chat.storage.damaged_locks import paths_of, sound_paths
 from agent_chat.storage.journal import LOCKS
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
 LOCKS_FILE = "locks.index"
 _VERSION = "2"
-_MAX_BYTES = 64 << 20
 
 
 class LockIndex:
@@ -32,9 +29,9 @@ class LockIndex:
         self._records = records
         self._workspace = records.channel.workspace
         self._layout = records.channel.layout
-        self._path = self._layout.cached(LOCKS_FILE)
+        self._cache = CacheFile(records.channel, LOCKS_FILE, _VERSION)
         self._fresh: dict[str, str] = {}
-        self.warnings: list[str] = []
+        self.warnings = self._cache.warnings
         self._added: list[tuple[str, tuple[LockedPath, ...]]] = []
 
     def paths(
@@ -94,19 +91,11 @@ class LockIndex:
 
     def store(self) -> None:
         """Stores what `paths` and `add` gathered; a failure costs time only, and is a warning."""
-        files = self._workspace.files
-        temporary = self._layout.temporary(self._workspace.ids.fresh())
-        try:
-            for place, paths in self._added:
-                self._fresh[place.rpartition("/")[2]] = _line(self._mark(place), paths)
-            # A file's name may be no text at all, and costs nobody anything.
-            text = "\n".join(f"{name}\t{line}" for name, line in self._fresh.items()).encode("utf-8", "surrogatepass")
-            files.write_new(temporary, f"{_VERSION} {crc32(text):08x}\n".encode("ascii") + text, sync=False)
-            publication.replace(files, temporary, self._path)
-        except OSError as error:
-            self.warnings.append(
-                f"the index of the locks cannot be stored, so calls are slower: {error.strerror or error}"
-            )
+        for place, paths in self._added:
+            self._fresh[place.rpartition("/")[2]] = _line(self._mark(place), paths)
+        # A file's name may be no text at all, and costs nobody anything.
+        text = "\n".join(f"{name}\t{line}" for name, line in self._fresh.items())
+        self._cache.store(text.encode("utf-8", "surrogatepass"))
 
     def _mark(self, place: str) -> str:
         """Returns what tells that a file is still the one that was read; empty where it cannot be looked at.
@@ -122,20 +111,7 @@ class LockIndex:
     def _load(self) -> dict[str, str]:
         """Returns the stored lines by file name; none where there is no index, or a damaged one."""
         try:
-            data = self._workspace.files.read_file(self._path, _MAX_BYTES)
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            # The records themselves are read instead.
-            self.warnings.append(
-                f"the index of the locks cannot be read, so calls are slower: {error.strerror or error}"
-            )
-            return {}
-        head, _, text = data.partition(b"\n")
-        if head.decode("utf-8", "replace") != f"{_VERSION} {crc32(text):08x}":
-            return {}
-        try:
-            lines = text.decode("utf-8", "surrogatepass").split("\n")
+            lines = self._cache.load().decode("utf-8", "surrogatepass").split("\n")
         except UnicodeDecodeError:
             return {}
         return dict(line.split("\t", 1) for line in lines if "\t" in line)

@@ -2,11 +2,11 @@
 
 Published messages do not change, but people edit files and git checks others out. So what is known of a file is
 believed only while the file has the times, size and number that it had when it was read. In a large channel even that
-look at each file is left out while the channel's folder has the time that it had, for all but the files whose text is
-shown: who edits another one in place there is noticed at the next message, or by whoever asks for an `exact` look.
+look at each file is left out while the channel's folder has the times and the names that it had, for all but the files
+whose text is shown: who edits another one in place there is noticed at the next change of the folder, or by whoever
+asks for an `exact` look.
 
-Times younger than two seconds are never believed, since a file may change again within one tick of a coarse clock. The
-cache may be deleted at any time, and a damaged one counts as none.
+Times younger than two seconds are never believed, since a file may change again within one tick of a coarse clock.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from binascii import crc32
 from agent_chat.records import highlight, json_codec
 from agent_chat.records.highlight import Highlight
 from agent_chat.records.value import Value
-from agent_chat.storage import publication
-from agent_chat.storage.message_store import SETTLING_SECONDS, Refused, Stored
+from agent_chat.storage.cache_file import CacheFile
+from agent_chat.storage.message_store import COPY, SETTLING_SECONDS, Refused, Stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,24 +39,31 @@ READ_DIRECTLY = 32
 # Looking at so many files costs little enough to do it in every call.
 LOOK_AT_EACH = 1000
 _VERSION = "1"
-_MAX_BYTES = 256 << 20
 _REFUSED = "!"
 
 
 class Fault(Value):
-    """A file that could not be taken for a message: why, and whether that was for lack of a look at it."""
+    """A file that is named as a message and was not taken for one.
+
+    `passing` tells that it may be one in a moment: it could not be read now, or is still on its way.
+    """
 
     file: str
     reason: str
-    unreadable: bool = False
+    passing: bool = False
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it holds what another file of its number holds, so that nothing is missing without it."""
+        return self.reason == COPY
 
 
 class Known(Value):
     """What is known of a channel's messages.
 
     `highlights` are the messages that mean something beyond talk with their files, in order; `resolved` has the number
-    of the reply that resolved a blocker, by the blocker's; `count` and `latest` are how many messages there are, and
-    the highest number; what cannot be read now is one.
+    of the reply that resolved a blocker, by the blocker's; `count` and `latest` are how many files are named as
+    messages, and the highest number.
     """
 
     highlights: tuple[tuple[str, Highlight], ...]
@@ -73,9 +80,15 @@ class MessageIndex:
         self._channel = channel
         self._workspace = channel.workspace
         self._layout = channel.layout
+        self._messages = CacheFile(channel, MESSAGES_FILE, _VERSION)
+        self._highlights = CacheFile(channel, HIGHLIGHTS_FILE, _VERSION)
         self._fresh: dict[str, str] = {}
         self._cacheable = True
-        self.warnings: list[str] = []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What kept a cache from being used."""
+        return self._messages.warnings + self._highlights.warnings
 
     def load(self, *, exact: bool = False, store: bool = True, progress: Progress | None = None) -> Known:
         """Returns what the messages mean; with `exact` every file is looked at, however many there are.
@@ -85,22 +98,29 @@ class MessageIndex:
         """
         now = self._workspace.clock.now()
         folder = self._workspace.files.status(self._layout.folder)
-        stored = None if exact else self._load_highlights(_folder_mark(folder))
-        if stored is not None:
-            return stored
+        names = self._workspace.files.list_folder(self._layout.folder)
+        mark = f"{_folder_mark(folder)} {_sum_of(names)}"
+        if not exact and len(names) > LOOK_AT_EACH:
+            known = self._believed(mark)
+            if known is not None:
+                return known
         numbers = self._channel.messages.numbers()
         if len(numbers) <= READ_DIRECTLY:
             return self._read_all(numbers, None, progress)
         lines = self._load_lines()
         known = self._read_all(numbers, lines, progress)
-        if not store:
-            return known
-        if self._fresh != lines:
+        if store and self._fresh != lines:
             text = "\n".join(f"{name}\t{line}" for name, line in self._fresh.items())
-            self._store(MESSAGES_FILE, text.encode("utf-8", "surrogatepass"))
-        if len(numbers) > LOOK_AT_EACH and self._cacheable and _has_settled(folder, now):
-            self._store_highlights(known, _folder_mark(folder))
+            self._messages.store(text.encode("utf-8", "surrogatepass"))
+        if store and len(names) > LOOK_AT_EACH and self._cacheable and _has_settled(folder, now):
+            self._store_highlights(known, mark)
         return known
+
+    def believed(self) -> Known | None:
+        """Returns what `load` would return from the cache alone, None where it would look at every file."""
+        names = self._workspace.files.list_folder(self._layout.folder)
+        folder = self._workspace.files.status(self._layout.folder)
+        return self._believed(f"{_folder_mark(folder)} {_sum_of(names)}") if len(names) > LOOK_AT_EACH else None
 
     # -- reading the messages --------------------------------------------------------------------------------------
 
@@ -109,18 +129,16 @@ class MessageIndex:
         highlights: list[tuple[str, Highlight]] = []
         faults: list[Fault] = []
         parents: dict[int, int] = {}
-        there: set[int] = set()
-        unread: list[int] = []
-        count, total = 0, len(numbers)
+        there: dict[int, int] = {}
+        total = len(numbers)
         for done, (seq, files) in enumerate(numbers.after(0)):
             if progress is not None:
                 progress(self._channel.name, done, total)
-            for file, (reason, parent, found) in self._unit(seq, files, lines, faults, unread):
+            for file, (reason, parent, found) in self._unit(seq, files, lines, faults):
                 if reason is not None:
                     faults.append(Fault(file=file, reason=reason))
                     continue
-                there.add(seq)
-                count += 1
+                there[seq] = there.get(seq, 0) + 1
                 if parent is not None:
                     parents.setdefault(seq, parent)
                 if found is not None:
@@ -130,81 +148,81 @@ class MessageIndex:
             highlights=tuple(highlights),
             resolved={seq: found.seq for seq, found in resolved.items()},
             faults=tuple(faults),
-            count=count + len(unread),
-            latest=max((*there, *unread), default=0),
+            count=total,
+            latest=numbers.highest,
         )
 
     def _unit(
-        self, seq: int, files: list[str], lines: dict[str, str] | None, faults: list[Fault], unread: list[int]
+        self, seq: int, files: list[str], lines: dict[str, str] | None, faults: list[Fault]
     ) -> Iterator[tuple[str, Said]]:
-        """Yields the files of one number with what each says."""
-        mark = ""
-        if len(files) == 1 and lines is not None:
-            file = files[0]
-            mark = self._mark(file)
-            line = lines.get(file, "")
-            said = _read_line(line[len(mark) :]) if mark and line.startswith(mark) else None
-            if said is not None:
-                self._fresh[file] = line
-                yield file, said
+        """Yields the files of one number with what each says; they are believed together or read together."""
+        marks = [self._mark(file, files) for file in files] if lines is not None else []
+        if lines is not None and all(marks):
+            known = [_read_line(lines.get(file, ""), mark) for file, mark in zip(files, marks)]
+            believed = [(file, said) for file, said in zip(files, known) if said is not None]
+            if len(believed) == len(files):
+                self._fresh.update((file, lines[file]) for file in files)
+                yield from believed
                 return
         try:
             unit = self._channel.messages.load_unit(seq, files)
         except OSError as error:
             self._cacheable = False
-            unread += [seq] * len(files)
-            faults += [Fault(file=file, reason=error.strerror or str(error), unreadable=True) for file in files]
+            faults += [Fault(file=file, reason=error.strerror or str(error), passing=True) for file in files]
             return
+        keep = all(marks) and marks == [self._mark(file, files) for file in files] and "\t" not in "".join(files)
+        self._cacheable = self._cacheable and keep
         for item in unit:
             if isinstance(item, (Stored, Refused)):
                 said = _said_by(item)
-                if mark and mark == self._mark(item.file) and "\t" not in item.file:
-                    self._fresh[item.file] = mark + _line_of(said)
-                else:
-                    self._cacheable = False
+                if marks and keep:
+                    self._fresh[item.file] = marks[files.index(item.file)] + _line_of(said)
                 yield item.file, said
             else:
                 self._cacheable = False
-                faults.append(Fault(file=item.file, reason=item.reason, unreadable=True))
+                faults.append(Fault(file=item.file, reason=item.reason, passing=True))
 
-    def _mark(self, file: str) -> str:
-        """Returns what tells that a file is still the one that was read; empty where that cannot be told."""
+    def _mark(self, file: str, files: list[str]) -> str:
+        """Returns what tells that a file of a number is still the one that was read; empty where nothing does."""
         try:
             status = self._workspace.files.status(self._layout.file(file))
         except OSError:
             return ""  # it is opened then, and it is that which fails
         if not _has_settled(status, self._workspace.clock.now()):
             return ""
-        return f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {status.st_ino}\t"
+        beside = f" {_sum_of(files)}" if len(files) > 1 else ""
+        return f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {status.st_ino}{beside}\t"
 
-    # -- the cache -------------------------------------------------------------------------------------------------
+    # -- the caches ------------------------------------------------------------------------------------------------
 
     def _load_lines(self) -> dict[str, str]:
-        """Returns what was stored of each file, by its name; nothing where there is no cache, or a damaged one."""
+        """Returns what was stored of each file, by its name."""
         try:
-            text = self._load(MESSAGES_FILE).decode("utf-8", "surrogatepass")
+            text = self._messages.load().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
             return {}
         return dict(line.split("\t", 1) for line in text.split("\n") if "\t" in line)
 
-    def _load_highlights(self, folder: str) -> Known | None:
+    def _believed(self, mark: str) -> Known | None:
         """Returns what was stored of all messages while it holds: the folder and each file shown are as they were."""
-        data = self._load(HIGHLIGHTS_FILE)
-        head, _, rest = data.partition(b"\n")
-        if not data or head.decode("ascii", "replace") != folder:
+        head, _, rest = self._highlights.load().partition(b"\n")
+        if head.decode("ascii", "replace") != mark:
             return None
         try:
             fields = json_codec.object_of(json_codec.decode(rest))
-            marks = dict(fields["marks"])  # type: ignore[call-overload]
+            shown = dict(fields["marks"])  # type: ignore[call-overload]
             known = _known(fields)
         except (KeyError, TypeError, ValueError):
             return None  # whole, and not what we write: another program's, or another version's
-        return known if all(self._mark(file) == mark for file, mark in marks.items()) else None
+        return known if all(self._mark(file, [file]) == stored for file, stored in shown.items()) else None
 
-    def _store_highlights(self, known: Known, folder: str) -> None:
-        shown = [*(file for file, _ in known.highlights), *(fault.file for fault in known.faults)]
+    def _store_highlights(self, known: Known, mark: str) -> None:
+        # Of an event nothing is kept but where it is: whoever wants it opens it.
+        shown = [file for file, found in known.highlights if found.kinds != (highlight.EVENT,)]
+        shown += [fault.file for fault in known.faults]
         fields = {
-            "marks": {file: self._fresh[file].partition("\t")[0] + "\t" for file in shown},
+            # The names of the folder are the same, so those under one number are, and their sum can be left out.
+            "marks": {file: " ".join(self._fresh[file].partition("\t")[0].split(" ")[:4]) + "\t" for file in shown},
             "highlights": [[file, highlight.to_json(found)] for file, found in known.highlights],
             "resolved": list(known.resolved.items()),
             "faults": [[fault.file, fault.reason] for fault in known.faults],
@@ -215,35 +233,7 @@ class MessageIndex:
             text = json_codec.encode(fields)
         except json_codec.JsonError:
             return  # a file's name that is no text: such a channel is looked at file by file
-        self._store(HIGHLIGHTS_FILE, f"{folder}\n{text}".encode())
-
-    def _load(self, name: str) -> bytes:
-        """Returns the content of a cache, without its first line; empty where there is none, or a damaged one."""
-        try:
-            data = self._workspace.files.read_file(self._layout.cached(name), _MAX_BYTES)
-        except FileNotFoundError:
-            return b""
-        except OSError as error:
-            self.warnings.append(f".cache/{name} cannot be read, so calls are slower: {error.strerror or error}")
-            return b""
-        head, _, rest = data.partition(b"\n")
-        return rest if head.decode("ascii", "replace") == f"{_VERSION} {crc32(rest):08x}" else b""
-
-    def _store(self, name: str, data: bytes) -> None:
-        """Stores a cache; a failure costs time only, and is a warning, unless nobody may write here anyway."""
-        files = self._workspace.files
-        temporary = self._layout.temporary(self._workspace.ids.fresh())
-        try:
-            if not publication.exists(files, self._layout.cache):
-                if not files.writable(self._layout.folder):
-                    return
-                files.make_folder(self._layout.cache)
-            elif not files.writable(self._layout.cache):
-                return
-            files.write_new(temporary, f"{_VERSION} {crc32(data):08x}\n".encode("ascii") + data, sync=False)
-            publication.replace(files, temporary, self._layout.cached(name))
-        except OSError as error:
-            self.warnings.append(f".cache/{name} cannot be stored, so calls are slower: {error.strerror or error}")
+        self._highlights.store(f"{mark}\n{text}".encode())
 
 
 def _has_settled(status: stat_result, now: float) -> bool:
@@ -253,6 +243,11 @@ def _has_settled(status: stat_result, now: float) -> bool:
 
 def _folder_mark(status: stat_result) -> str:
     return f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+
+
+def _sum_of(names: list[str]) -> str:
+    """Returns a sum over names as they were listed, in an order that stays while a folder does."""
+    return f"{len(names)}:{crc32('/'.join(names).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _said_by(item: Stored | Refused) -> Said:
@@ -271,8 +266,11 @@ def _line_of(said: Said) -> str:
     return f"{'' if parent is None else parent}\t{means}"
 
 
-def _read_line(text: str) -> Said | None:
-    """Returns what a line of the cache tells that a file says, None for a line that we would not have written."""
+def _read_line(line: str, mark: str) -> Said | None:
+    """Returns what a line of the cache tells that a file says, None for one of another file or that we do not write."""
+    if not line.startswith(mark):
+        return None
+    text = line[len(mark) :]
     if text == "\t":
         return None, None, None  # the everyday case
     parent, _, rest = text.partition("\t")

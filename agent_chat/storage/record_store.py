@@ -7,12 +7,14 @@ So each record is shown as it was before a change or after it, never as a change
 from __future__ import annotations
 
 from agent_chat.records import journal_entry
+from agent_chat.records.value import Value
 from agent_chat.storage import recovery
 from agent_chat.storage.filesystem import NotOrdinaryError, path_of
 from agent_chat.storage.journal import DAMAGED_CODES, journal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from os import stat_result
 
     from agent_chat.storage.channel import Channel
@@ -20,6 +22,22 @@ if TYPE_CHECKING:
     from agent_chat.storage.recovery import Opened
 
     Mark = tuple[int, str, int, int, int]
+
+
+class Told(Value):
+    """What readers are told beside records: what is pending, and which records were set aside.
+
+    `undecidable` tells that only a person can decide what is pending, so that the records are shown as they lie there.
+    """
+
+    pending: tuple[str, ...]
+    faults: tuple[str, ...]
+    undecidable: bool
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All of it."""
+        return self.pending + self.faults
 
 
 class RecordStore:
@@ -82,12 +100,6 @@ class RecordStore:
         self._require_look()
         return self._pending is not None
 
-    @property
-    def is_undecidable(self) -> bool:
-        """Whether what is pending can be decided by a person alone, so that the records are shown as they lie there."""
-        self._require_look()
-        return self._pending is not None and self._decision not in (journal_entry.UNDO, journal_entry.FINISH)
-
     def concerns(self, place: str) -> bool:
         """Tells whether something pending is about a record; of a damaged entry nobody knows what it is about."""
         self._require_look()
@@ -96,7 +108,7 @@ class RecordStore:
         entry = self._pending.entry
         return entry is None or any(change.path == place for change in entry.changes)
 
-    def undecided(self) -> list[tuple[str, bytes | None]]:
+    def pending_bytes(self) -> list[tuple[str, bytes | None]]:
         """Returns, of each record that something pending is about, its place with the bytes before, and those after."""
         self._require_look()
         entry = self._pending.entry if self._pending is not None else None
@@ -120,6 +132,12 @@ class RecordStore:
         }.get(self._decision, "shown are the files as they are; recovery needs a person")
         call = self.channel.workspace.call(f"{self.journal.recovery} {self.channel.name} --as NAME")
         return (f"{what} is pending (under way, or interrupted); {will}: {call}",)
+
+    def told(self, faults: Iterable[str]) -> Told:
+        """Returns what a reader is told who had to set aside some records."""
+        pending = self.warnings()
+        decided = self._decision in (journal_entry.UNDO, journal_entry.FINISH)
+        return Told(pending=pending, faults=tuple(faults), undecidable=bool(pending) and not decided)
 
     def mark(self) -> Mark:
         """Returns what changes when an entry becomes pending, reaches a phase, or is settled."""

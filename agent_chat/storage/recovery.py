@@ -302,7 +302,7 @@ def _keep(mutation: Mutation, journal: Journal, found: Opened, actor: str) -> Se
     if entry is not None and entry.id:
         transaction = entry.id
     else:
-        transaction = f"damaged-{_sum_of(mutation, path):08x}"
+        transaction = _name_of_damaged(mutation, journal, path)
     seq = _announced(channel, journal, transaction)
     if seq is None:
         fields = {
@@ -335,6 +335,14 @@ def _keep(mutation: Mutation, journal: Journal, found: Opened, actor: str) -> Se
         mutation.files.sync_folder(channel.layout.record(folder))
     mutation.files.sync_folder(channel.layout.folder)
     return Settled(outcome=KEPT, transaction=transaction, seq=seq)
+
+
+def _name_of_damaged(mutation: Mutation, journal: Journal, path: str) -> str:
+    """Returns what stands for the id of a damaged entry: the same until it is filed, and then never again."""
+    name = f"damaged-{_sum_of(mutation, path):08x}"
+    listed = mutation.files.list_if_there(mutation.channel.layout.record(journal.audit))
+    before = sum(f"-kept-{name}" in each for each in listed)
+    return f"{name}-{before + 1}" if before else name
 
 
 def _sum_of(mutation: Mutation, path: str) -> int:

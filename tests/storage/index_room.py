@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from binascii import crc32
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from agent_chat.records import highlight
@@ -33,6 +34,7 @@ FORMS: dict[str, tuple[str, dict[str, str]]] = {
     "done": ("ok", {"status": "done", "reply_to": "2"}),
     "end": ("ok", {"status": "done", "reply_to": "7"}),
     "moved": ("t", {"status": "blocker", "was": "[9, 2]"}),
+    "moved talk": ("talk", {"was": "[2]"}),
 }
 
 
@@ -41,10 +43,13 @@ def names_of(*seqs: int) -> list[str]:
     return [f"{seq:04d}-alice-m.md" for seq in seqs]
 
 
-# A channel of nine messages, and those that mean something.
+# A channel of nine messages, those that mean something, and those of them whose text is kept.
 MEANING = {"n2": "blocker", "n3": "resolving", "n4": "decision", "n5": "event", "n7": "reply", "n8": "end"}
 EVERY = names_of(*range(1, 10))
-SHOWN = names_of(2, 3, 4, 5, 8)
+MEANT = names_of(2, 3, 4, 5, 8)
+SHOWN = names_of(2, 3, 4, 8)
+# What it costs to look at such a large channel once it has settled.
+SETTLED = {"status": 1 + len(SHOWN), "list_folder": 1, "read_file": 1}
 
 
 class Looked:
@@ -55,7 +60,12 @@ class Looked:
         self.warnings = warnings
         names = [(step.name, os.path.basename(step.args[0])) for step in log]
         self.opened = [name for kind, name in names if kind == "read_file" and name not in CACHES]
-        self.cost = {kind: sum(each == kind for each, _ in names) for kind in {each for each, _ in names}}
+        self.cost = cost_of(log)
+
+
+def cost_of(log: list[Any]) -> dict[str, int]:
+    """How often each primitive was asked for."""
+    return dict(Counter(step.name for step in log))
 
 
 class IndexRoom(JournalRoom):
@@ -99,6 +109,12 @@ class IndexRoom(JournalRoom):
         known = index.load(**options)
         return Looked(known, getattr(disk, "log", []), index.warnings)
 
+    def believed(self, files: FileSystem | None = None) -> tuple[Known | None, dict[str, int]]:
+        """What the index would say from its cache alone, and what that cost."""
+        disk = files or self.files()
+        known = MessageIndex(self.channel(disk)).believed()
+        return known, cost_of(getattr(disk, "log", []))
+
     def cache(self, name: str) -> Path:
         """The place of a cache."""
         return self.folder / ".cache" / name
@@ -113,25 +129,26 @@ class IndexRoom(JournalRoom):
         found: list[tuple[str, highlight.Highlight]] = []
         faults: list[Fault] = []
         parents: dict[int, int] = {}
-        there: list[int] = []
-        for seq, files in channel.messages.numbers().after(0):
+        there: Counter[int] = Counter()
+        numbers = channel.messages.numbers()
+        for seq, files in numbers.after(0):
             for item in channel.messages.load_unit(seq, files):
                 if isinstance(item, Stored):
-                    there.append(seq)
+                    there[seq] += 1
                     if item.message.reply_to is not None:
                         parents.setdefault(seq, item.message.reply_to)
                     meant = highlight.of_message(item.message)
                     found += [(item.file, meant)] if meant is not None else []
                 else:
-                    lacking = not isinstance(item, Refused)
-                    faults.append(Fault(file=item.file, reason=item.reason, unreadable=lacking))
+                    passing = not isinstance(item, Refused)
+                    faults.append(Fault(file=item.file, reason=item.reason, passing=passing))
         resolved = highlight.resolved_by([each for _, each in found], parents, there)
         return Known(
             highlights=tuple(found),
             resolved={seq: by.seq for seq, by in resolved.items()},
             faults=tuple(faults),
-            count=len(there),
-            latest=max(there, default=0),
+            count=len(numbers),
+            latest=numbers.highest,
         )
 
 

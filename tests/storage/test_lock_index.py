@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_chat.records.journal_entry import Change
-from agent_chat.storage import lock_index
+from agent_chat.storage import cache_file
 from agent_chat.storage.damaged_locks import paths_of
 from agent_chat.storage.journal import OF_LOCKS
 from agent_chat.storage.lock_index import LockIndex
@@ -211,7 +211,7 @@ def test_the_index_of_another_channel_is_believed_of_nothing(room: JournalRoom, 
 
 def test_a_huge_index_counts_as_none(room: JournalRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(room)
-    monkeypatch.setattr(lock_index, "_MAX_BYTES", (room.folder / INDEX).stat().st_size - 2)
+    monkeypatch.setattr(cache_file, "MAX_BYTES", (room.folder / INDEX).stat().st_size - 2)
     assert looked(room)[:2] == (EXPECTED, EVERY)
 
 
@@ -222,7 +222,7 @@ def test_what_stands_in_its_place_is_told_and_costs_nothing_else(room: JournalRo
     found, opened, index = looked(room)
     assert (found, opened) == (EXPECTED, EVERY)
     (warning,) = index.warnings
-    assert warning.startswith("the index of the locks cannot be read, so calls are slower: ")
+    assert warning.startswith(".cache/locks.index cannot be read, so calls are slower: ")
     index.store()
     if make == "folder":
         assert len(index.warnings) == 2
@@ -240,7 +240,7 @@ def test_an_index_that_cannot_be_read_or_stored_is_a_warning(room: JournalRoom, 
     index.store()
     assert files.fired
     verb = "read" if primitive == "read_file" else "stored"
-    assert index.warnings == [f"the index of the locks cannot be {verb}, so calls are slower: {os.strerror(code)}"]
+    assert index.warnings == [f".cache/locks.index cannot be {verb}, so calls are slower: {os.strerror(code)}"]
     assert sorted(path.name for path in (room.folder / ".cache").iterdir()) == ["locks.index"]
     assert looked(room)[0] == EXPECTED
 

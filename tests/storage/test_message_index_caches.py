@@ -11,7 +11,7 @@ import pytest
 
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.message_index import HIGHLIGHTS_FILE, MESSAGES_FILE, Fault, MessageIndex
-from tests.storage.index_room import CACHES, EVERY, SHOWN, IndexRoom, Looked, sealed
+from tests.storage.index_room import CACHES, EVERY, SETTLED, SHOWN, IndexRoom, Looked, sealed
 from tests.support.cli import LATER, FakeClock, FaultyFiles, plant
 from tests.support.recording import CHANGES, InterveningFileSystem, RecordingFileSystem
 from tests.support.roots import tree
@@ -43,7 +43,7 @@ def test_a_damaged_cache_counts_as_none(large: IndexRoom, kind: str, name: str) 
     looked = large.look(exact=name == MESSAGES_FILE)
     assert (looked.known, looked.warnings) == (large.reading(), [])
     assert looked.opened == (EVERY if name == MESSAGES_FILE else [])
-    assert large.look().cost == {"status": 1 + len(SHOWN), "read_file": 1}
+    assert large.look().cost == SETTLED
 
 
 def test_the_caches_of_another_channel_are_believed_of_nothing(large: IndexRoom, tmp_path: Path) -> None:
@@ -84,8 +84,7 @@ def test_a_cache_that_cannot_be_read_or_stored_is_a_warning(large: IndexRoom, pr
     verb = "read" if primitive == "read_file" else "stored"
     assert looked.known == large.reading()
     assert looked.warnings == [
-        f".cache/{name} cannot be {verb}, so calls are slower: {os.strerror(code)}"
-        for name in (CACHES[::-1] if primitive == "read_file" else CACHES)
+        f".cache/{name} cannot be {verb}, so calls are slower: {os.strerror(code)}" for name in CACHES
     ]
     left = sorted(path.name for path in large.folder.glob(".cache/*"))
     assert left == (sorted(CACHES) if primitive == "read_file" else [])
@@ -132,7 +131,7 @@ class ReadOnly(RecordingFileSystem):
 def test_a_message_that_cannot_be_read_is_a_fault_of_this_time_alone(large: IndexRoom, file: str, code: int) -> None:
     whole = large.reading()
     looked = faulty(large, code, only=("read_file",), where=file)
-    assert looked.known.faults == (Fault(file=file, reason=os.strerror(code), unreadable=True),)
+    assert looked.known.faults == (Fault(file=file, reason=os.strerror(code), passing=True),)
     assert looked.known.highlights == tuple(pair for pair in whole.highlights if pair[0] != file)
     assert (looked.known.count, looked.known.latest, looked.warnings) == (9, 9, [])
     assert large.caches() == [MESSAGES_FILE]
@@ -148,8 +147,7 @@ def test_of_files_under_one_number_that_cannot_be_read_all_are_named(large: Inde
     large.write(4, "talk", sender="bob")
     looked = faulty(large, errno.EIO, only=("read_file",), where="0004-bob")
     assert looked.known.faults == tuple(
-        Fault(file=file, reason=os.strerror(errno.EIO), unreadable=True)
-        for file in ("0004-alice-m.md", "0004-bob-m.md")
+        Fault(file=file, reason=os.strerror(errno.EIO), passing=True) for file in ("0004-alice-m.md", "0004-bob-m.md")
     )
 
 
@@ -167,7 +165,7 @@ def test_one_that_is_not_complete_yet_is_told_and_read_again(large: IndexRoom) -
     for _ in range(2):
         looked = large.look()
         assert looked.known == large.reading()
-        assert [(fault.file, fault.unreadable) for fault in looked.known.faults] == [(EVERY[5], True)]
+        assert [(fault.file, fault.passing) for fault in looked.known.faults] == [(EVERY[5], True)]
         assert EVERY[5] in looked.opened
     assert HIGHLIGHTS_FILE not in large.caches()
     large.write(6, "decision")
@@ -187,4 +185,4 @@ def test_one_that_vanishes_while_the_channel_is_read_is_told_and_not_remembered(
         looked = large.look(InterveningFileSystem(str(large.root), large.clock, n=n, act=vanish))
         told += looked.known.faults
         assert large.look().known == large.reading(), n
-    assert set(told) == {Fault(file=EVERY[5], reason="it vanished while the channel was read", unreadable=True)}
+    assert set(told) == {Fault(file=EVERY[5], reason="it vanished while the channel was read", passing=True)}

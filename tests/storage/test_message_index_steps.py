@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_chat.records.highlight import EVENT
 from agent_chat.storage import message_index
 from tests.storage.index_room import CACHES, FORMS, IndexRoom
 from tests.support.cli import START, message_file, plant
@@ -110,7 +111,8 @@ class Machine:
     def _edit(self, path: Path, seq: int, sender: str, form: str) -> None:
         """Writes another message over one; the folder does not notice."""
         before = self.room.reading()
-        shown = {file for file, _ in before.highlights} | {fault.file for fault in before.faults}
+        shown = {file for file, found in before.highlights if found.kinds != (EVENT,)}
+        shown |= {fault.file for fault in before.faults}
         plant(path, self._message(seq, sender, form), at=self._time())
         self.may_be_late = self.may_be_late or path.name not in shown
 

@@ -46,7 +46,7 @@ def test_with_nothing_pending_the_files_are_what_is_seen(room: JournalRoom) -> N
     room.commit()
     records = room.store()
     assert seen(records) == NEW
-    assert (records.warnings(), records.undecided(), records.concerns(TASK)) == ((), [], False)
+    assert (records.warnings(), records.pending_bytes(), records.concerns(TASK)) == ((), [], False)
 
 
 @pytest.mark.parametrize("phase", [PREPARED, APPLIED])
@@ -60,7 +60,7 @@ def test_until_the_message_is_out_the_state_before_is_seen(room: JournalRoom, ph
     assert "the state before" in warning
     assert warning.endswith("agent-chat task recover-pending dev --as NAME")
     assert [records.concerns(place) for place in (TASK, CLAIM, "tasks/T-2.json")] == [True, True, False]
-    assert records.undecided() == [(TASK, b"open\n"), (TASK, b"taken\n"), (CLAIM, None), (CLAIM, b"claim\n")]
+    assert records.pending_bytes() == [(TASK, b"open\n"), (TASK, b"taken\n"), (CLAIM, None), (CLAIM, b"claim\n")]
 
 
 @pytest.mark.parametrize("phase", [APPLIED, PUBLISHED])
@@ -112,7 +112,7 @@ def test_a_damaged_entry_holds_every_record(room: JournalRoom, place: str) -> No
     (warning,) = records.warnings()
     assert "a damaged entry" in warning
     assert "recovery needs a person" in warning
-    assert (records.concerns(TASK), records.undecided()) == (True, [])
+    assert (records.concerns(TASK), records.pending_bytes()) == (True, [])
 
 
 @pytest.mark.parametrize(

@@ -252,10 +252,14 @@ def test_what_is_kept_is_announced_once_though_the_recovery_dies(tmp_path: Path)
     assert 10 < n < 99
 
 
-def test_what_is_kept_never_replaces_what_was_kept(room: JournalRoom) -> None:
+def test_what_is_kept_never_replaces_what_was_kept_and_has_a_message_of_its_own(room: JournalRoom) -> None:
+    kept = []
     for _ in range(3):
         room.put(PENDING, b"garbage\n")
-        assert room.settle(keep=True).outcome == KEPT
+        kept.append(room.settle(keep=True))
+    assert [(each.outcome, each.seq) for each in kept] == [(KEPT, 1), (KEPT, 2), (KEPT, 3)]
+    assert [each.transaction for each in room.messages()] == [each.transaction for each in kept]
+    assert len({each.transaction for each in kept}) == 3
     assert [room.get(f"tasks/audit/{name}") for name in room.names("tasks/audit")] == [b"garbage\n"] * 3
 
 
