@@ -8,7 +8,7 @@ from agent_chat.errors import ChatError
 from agent_chat.operations.leases import Actor
 from agent_chat.operations.participants import participant
 from agent_chat.operations.reading import Bounds
-from agent_chat.storage.channel import open_channel
+from agent_chat.storage.channel import open_channel, open_channel_unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,10 +66,13 @@ def expanded(path: str | None) -> str | None:
     return expanduser(path)
 
 
-def channel_with_codes(request: Request, codes: Mapping[str, str]) -> Channel:
-    """Opens the channel that a request names; errors about it have the codes that its nouns are known by."""
+def channel_with_codes(request: Request, codes: Mapping[str, str], *, unread: bool = False) -> Channel:
+    """Opens the channel that a request names; errors about it have the codes that its nouns are known by.
+
+    With `unread` its record is not read yet, so that a damaged one keeps nobody from seeing the rest.
+    """
     try:
-        return channel_of(request)
+        return open_channel_unread(request.workspace, request.text("channel")) if unread else channel_of(request)
     except ChatError as error:
         error.code = codes.get(error.code, error.code)
         raise

@@ -162,7 +162,7 @@ def _still_held(channel: Channel, name: str) -> tuple[str, ...]:
     from agent_chat.operations import lock_views, task_views
 
     try:
-        views, _ = task_views.every(channel, channel.workspace.clock.moment())
+        views = task_views.every(channel, channel.workspace.clock.moment()).views
         locks = lock_views.every(channel).locks
     except (ChatError, OSError) as error:
         return (f"what {name} still holds cannot be told: {error}",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_chat.cli.acting import after_failures
 from agent_chat.cli.command import Reply
-from agent_chat.cli.output import terminal_progress
+from agent_chat.cli.output import Progress
 from agent_chat.errors import ChatError
 from agent_chat.operations import doctor as operations
 from agent_chat.operations.mending import mend
@@ -22,7 +22,6 @@ def doctor(request: Request) -> Reply:
     workspace = request.workspace
     named = request.optional_text("channel")
     workspace.require_root()
-    show = terminal_progress()
     fixed: list[str] = []
     findings: list[Finding] = []
     failures: list[tuple[str, ChatError | OSError]] = []
@@ -30,22 +29,21 @@ def doctor(request: Request) -> Reply:
         channels = [open_channel_unread(workspace, named)]
     else:
         channels = [Channel(workspace, name) for name in channel_names(workspace)]
-    for channel in channels:
-        examined = operations.examine(channel, show)
-        if request.flag("fix") and not any(f.id == "channel.meta" for f in examined.findings):
-            mended: list[str] = []
-            try:
-                mend(channel, examined, mended)
-            except (ChatError, OSError) as error:
-                # What could not be mended is still told, and the other channels are still looked at.
-                failures.append((channel.name, error))
-            fixed += [f"{channel.name}: {line}" for line in mended]
-            if mended:
-                examined = operations.examine(channel, show)
-        findings += examined.findings
+    with Progress() as show:
+        for channel in channels:
+            examined = operations.examine(channel, show)
+            if request.flag("fix") and not any(f.id == "channel.meta" for f in examined.findings):
+                mended: list[str] = []
+                try:
+                    mend(channel, examined, mended)
+                except (ChatError, OSError) as error:
+                    # What could not be mended is still told, and the other channels are still looked at.
+                    failures.append((channel.name, error))
+                fixed += [f"{channel.name}: {line}" for line in mended]
+                if mended:
+                    examined = operations.examine(channel, show)
+            findings += examined.findings
     findings = [*operations.check_root(workspace), *findings]
-    if show is not None:
-        show("", 0, 0)
     where = {**workspace.where(), **({"channel": channels[0].name} if named is not None else {})}
     reply = Reply(
         data={**where, "findings": [_fields(finding) for finding in findings], "fixed": fixed},

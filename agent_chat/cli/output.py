@@ -103,10 +103,10 @@ def show_error(error: ChatError, *, as_json: bool) -> None:
         note(f"  next: {safe_line(error.next)}")
 
 
-def note(line: str) -> None:
+def note(line: str, *, end: str = "\n") -> None:
     """Writes a line to stderr; when that cannot be had there is nobody left to tell."""
     try:
-        _write(sys.stderr, line + "\n")
+        _write(sys.stderr, line + end)
     except (OSError, ValueError):
         return
 
@@ -152,14 +152,24 @@ def _until_writable(raw: BinaryIO) -> None:
     select.select([], [raw], [])
 
 
-def terminal_progress() -> Callable[[str, int, int], None] | None:
-    """Returns what shows progress, None unless stderr is a terminal."""
-    return progress if sys.stderr is not None and sys.stderr.isatty() else None
+class Progress:
+    """Shows on a terminal's last line how far long work is, and leaves nothing of it there; elsewhere it is silent.
+
+    `with Progress() as show:` gives what shows it, None unless stderr is a terminal.
+    """
+
+    def __enter__(self) -> Callable[[str, int, int], None] | None:
+        self._shown = sys.stderr is not None and sys.stderr.isatty()
+        return progress if self._shown else None
+
+    def __exit__(self, *error: object) -> None:
+        if self._shown:
+            progress("", 0, 0)
 
 
 def progress(what: str, done: int, total: int) -> None:
     """Shows on a terminal's last line how far long work is; an empty `what` clears the line."""
     if not what:
-        _write(sys.stderr, "\r\x1b[K")
+        note("\r\x1b[K", end="")
     elif done % 500 == 0 and done:
-        _write(sys.stderr, f"\r\x1b[K{safe_line(what)}: {done} of {total}")
+        note(f"\r\x1b[K{safe_line(what)}: {done} of {total}", end="")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from agent_chat.cli.acting import optional_agent
+from agent_chat.cli.acting import channel_with_codes, optional_agent
 from agent_chat.cli.command import Reply
-from agent_chat.cli.output import terminal_progress
+from agent_chat.cli.output import Progress
 from agent_chat.errors import ChatError
 from agent_chat.operations import compaction, lock_views, task_views
-from agent_chat.operations.state import MESSAGE, summarize
+from agent_chat.operations.state import summarize
+from agent_chat.operations.state_sources import MESSAGE
 from agent_chat.operations.state_text import markdown
-from agent_chat.records.lease import EXPIRED
-from agent_chat.records.shown_text import safe_block
-from agent_chat.storage.channel import open_channel_unread
+from agent_chat.records.shown_text import safe_text
 from agent_chat.storage.filesystem import path_of
 from agent_chat.storage.layout import STATE
 from agent_chat.timestamps import format_utc
@@ -37,58 +36,51 @@ def state(request: Request) -> Reply:
     """Shows the state of a channel, and writes it where that is asked for."""
     if request.flag("saved"):
         return _saved(request)
-    channel = _channel(request)
-    strict, progress = request.flag("strict"), terminal_progress()
-    if request.flag("write"):
-        written = _in_codes(channel, lambda: compaction.compact(channel, audit=False, strict=strict, progress=progress))
-        reply = _shown(channel, written.state, progress)
-        return reply.replace(data={**reply.data, "file": STATE}, summary=f"wrote {STATE} of {channel.name}")
-    return _shown(channel, _in_codes(channel, lambda: summarize(channel, strict=strict, progress=progress)), progress)
+    channel = channel_with_codes(request, _CODES, unread=True)
+    strict, write = request.flag("strict"), request.flag("write")
+    with Progress() as show:
+        if write:
+            act = lambda: compaction.compact(channel, audit=False, strict=strict, progress=show).state  # noqa: E731
+        else:
+            act = lambda: summarize(channel, strict=strict, progress=show)  # noqa: E731
+        found = _in_codes(channel, act)
+    return Reply(
+        data={**channel.where(), **_fields(found), **({"file": STATE} if write else {})},
+        text=lambda: markdown(found),
+        warnings=_warnings(request, found, shown=True),
+        summary=f"wrote {STATE} of {channel.name}" if write else "",
+    )
 
 
-def _shown(channel: Channel, found: State, progress: Callable[[str, int, int], None] | None) -> Reply:
-    if progress is not None:
-        progress("", 0, 0)
-    return Reply(data={**channel.where(), **_fields(found)}, text=lambda: markdown(found))
+def _warnings(request: Request, found: State, *, shown: bool) -> tuple[str, ...]:
+    """Returns what is said beside the reply: in JSON all of it, in text what the text does not show."""
+    return found.notes if shown and not request.as_json else found.warnings + found.notes
 
 
 def _saved(request: Request) -> Reply:
     if request.flag("write") or request.flag("strict"):
         raise ChatError("USAGE", "--saved shows what is there; it goes with neither --write nor --strict")
-    channel = _channel(request)
+    channel = channel_with_codes(request, _CODES, unread=True)
     text = _in_codes(channel, lambda: compaction.saved(channel))
-    return Reply(data={**channel.where(), "file": STATE, "text": text}, text=lambda: _as_text(text))
-
-
-def _as_text(text: str) -> str:
-    """Returns what is in a file that anybody may have written, fit for a terminal."""
-    block = safe_block(text)
-    return "\n".join(line[2:] for line in block.split("\n"))
+    return Reply(data={**channel.where(), "file": STATE, "text": text}, text=lambda: safe_text(text))
 
 
 def compact(request: Request) -> Reply:
     """Writes the state of a channel to its file and posts one message that says so."""
-    channel = _channel(request)
-    progress = terminal_progress()
-    written = _in_codes(
-        channel,
-        lambda: compaction.compact(
-            channel,
-            agent=optional_agent(request),
-            audit=not request.flag("no_audit"),
-            strict=request.flag("strict"),
-            progress=progress,
-        ),
-    )
+    channel = channel_with_codes(request, _CODES, unread=True)
+    strict, audit = request.flag("strict"), not request.flag("no_audit")
+    agent = optional_agent(request)
+    with Progress() as show:
+        written = _in_codes(
+            channel, lambda: compaction.compact(channel, agent=agent, audit=audit, strict=strict, progress=show)
+        )
     found = written.state
-    if progress is not None:
-        progress("", 0, 0)
     said = f" (#{written.seq})" if written.seq is not None else ""
     line = f"wrote {STATE} of {channel.name}{said}: {_counts(found)}"
     return Reply(
         data={**channel.where(), **_fields(found), "file": STATE, "seq": written.seq},
         text=line,
-        warnings=found.warnings,
+        warnings=_warnings(request, found, shown=False),
         summary=line,
     )
 
@@ -104,19 +96,13 @@ def _counts(found: State) -> str:
     return ", ".join(f"{'?' if count is None else count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
 
 
-def _channel(request: Request) -> Channel:
-    """Opens the channel; that its record is damaged keeps nobody from seeing the rest."""
+def _in_codes(channel: Channel, act: Callable[[], Done]) -> Done:
+    """Does something; what is refused, by us or by the operating system, has the codes that it is known by here."""
     try:
-        return open_channel_unread(request.workspace, request.text("channel"))
+        return act()
     except ChatError as error:
         error.code = _CODES.get(error.code, error.code)
         raise
-
-
-def _in_codes(channel: Channel, act: Callable[[], Done]) -> Done:
-    """Does something, and tells what the operating system refused by the code that it has here."""
-    try:
-        return act()
     except OSError as error:
         where = f": {path_of(error)}" if path_of(error) is not None else ""
         call = f"doctor {channel.name}"
@@ -127,7 +113,7 @@ def _in_codes(channel: Channel, act: Callable[[], Done]) -> Done:
 
 
 def _fields(found: State) -> dict[str, object]:
-    """Returns the JSON form of a state; what could not be read is null, never an empty list."""
+    """Returns the JSON form of a state; a section of which nothing could be read is null, never empty."""
     now = found.now
     return {
         "schema_version": SCHEMA_VERSION,
@@ -140,7 +126,7 @@ def _fields(found: State) -> dict[str, object]:
         "finished_tasks": None if found.tasks is None else found.finished,
         "blockers": [_blocker(each) for each in found.blockers],
         "resolved_blockers": [_blocker(each) for each in found.resolved],
-        "owners": {owner.name: _owner(owner, now) for owner in found.owners},
+        "owners": None if found.owners is None else {owner.name: _owner(owner, now) for owner in found.owners},
         "path_locks": None if found.locks is None else [lock_views.conflict_fields(each, now) for each in found.locks],
         "verification": [_item(item) for item in found.verification],
         "incomplete": list(found.incomplete),
@@ -174,19 +160,19 @@ def _blocker(each: Blocker) -> dict[str, object]:
 def _owner(owner: Owner, now: Moment) -> dict[str, object]:
     """Returns what one agent has."""
     return {
-        "tasks": [_owned_task(view, now) for view in owner.tasks],
+        "tasks": [_owned_task(view) for view in owner.tasks],
         "path_locks": [_owned_lock(stored, now) for stored in owner.locks],
     }
 
 
-def _owned_task(view: TaskView, now: Moment) -> dict[str, object]:
+def _owned_task(view: TaskView) -> dict[str, object]:
     lease = view.claim.lease if view.claim is not None else None
     return {
         "id": view.task.id,
         "title": view.task.title,
         "status": view.task.status,
         "lease_expires_at": format_utc(lease.expires) if lease is not None else None,
-        "expired": lease is not None and lease.standing(now) == EXPIRED,
+        "expired": view.lapsed,
     }
 
 

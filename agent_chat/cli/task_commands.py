@@ -100,22 +100,24 @@ def list_all(request: Request) -> Reply:
     """Lists all tasks."""
     channel = task_channel(request)
     now = channel.workspace.clock.moment()
-    views, warnings = task_views.every(channel, now)
-    return _listed(channel, now, views, warnings, nothing="no tasks")
+    found = task_views.every(channel, now)
+    return _listed(channel, now, found.views, found.told.warnings, nothing="no tasks")
 
 
 def ready(request: Request) -> Reply:
     """Lists the tasks that can be claimed now, by the agent that asks where it is known."""
     channel = task_channel(request)
     now = channel.workspace.clock.moment()
-    views, warnings = task_views.every(channel, now)
+    found = task_views.every(channel, now)
     named = optional_agent(request)
     agent = names.agent_name(named) if named is not None else None
-    ready_ones = [view for view in views if view.ready and (agent is None or task_views.is_open_to(view, agent))]
-    return _listed(channel, now, ready_ones, warnings, nothing="nothing is ready")
+    views = tuple(view for view in found.views if view.ready and (agent is None or task_views.is_open_to(view, agent)))
+    return _listed(channel, now, views, found.told.warnings, nothing="nothing is ready")
 
 
-def _listed(channel: Channel, now: Moment, views: list[TaskView], warnings: tuple[str, ...], *, nothing: str) -> Reply:
+def _listed(
+    channel: Channel, now: Moment, views: tuple[TaskView, ...], warnings: tuple[str, ...], *, nothing: str
+) -> Reply:
     return Reply(
         data={**channel.where(), "tasks": [task_views.listed_fields(view) for view in views]},
         text=lambda: "\n".join(_line(view, now) for view in views) or nothing,

@@ -6,10 +6,13 @@ from agent_chat.errors import ChatError
 from agent_chat.operations.findings import Finding
 from agent_chat.operations.lock_records import read_lock
 from agent_chat.records import highlight
-from agent_chat.storage.filesystem import is_file
+from agent_chat.storage import publication
+from agent_chat.storage.filesystem import is_file, is_folder
 from agent_chat.storage.journal import OF_LOCKS
+from agent_chat.storage.layout import TAKEN_BACK_PREFIX
 from agent_chat.storage.lock_index import LOCKS_FILE, LockIndex
-from agent_chat.storage.message_index import HIGHLIGHTS_FILE, MESSAGES_FILE, MessageIndex
+from agent_chat.storage.message_index import HIGHLIGHTS_FILE, MESSAGES_FILE, READ_DIRECTLY, MessageIndex
+from agent_chat.storage.message_store import Stored
 from agent_chat.storage.record_store import RecordStore
 
 TYPE_CHECKING = False
@@ -19,83 +22,86 @@ if TYPE_CHECKING:
     from agent_chat.records.highlight import Highlight
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_index import Known
-    from agent_chat.storage.message_numbers import Numbers
-    from agent_chat.storage.message_store import Stored
 
 FILES = (LOCKS_FILE, MESSAGES_FILE, HIGHLIGHTS_FILE)
 
 
-def check(channel: Channel, numbers: Numbers, stored: Sequence[Stored]) -> Iterator[Finding]:
-    """Yields what is wrong with the caches of a channel, of whose `numbers` the messages are `stored`."""
-    usable = True
+def check(channel: Channel, stored: Sequence[Stored]) -> Iterator[Finding]:
+    """Yields what is wrong with the caches of a channel, whose messages are `stored`; those that are not used pass."""
+    usable: list[str] = []
+    files = channel.workspace.files
+    if not publication.exists(files, channel.layout.cache) or not is_folder(files.status(channel.layout.cache)):
+        return  # other checks tell of it
+    for name in sorted(files.list_folder(channel.layout.cache)):
+        path = channel.layout.cached(name)
+        if name.startswith(TAKEN_BACK_PREFIX) and not is_file(channel.workspace.files.status(path)):
+            yield _finding(channel, name, "it is no ordinary file", remedy="move it away")
     for name in FILES:
-        fault = _fault(channel, name)
-        if fault is not None:
-            usable = False
-            yield _finding(channel, name, fault)
-    if usable:
-        yield from _check_messages(channel, numbers, stored)
+        try:
+            if not is_file(channel.workspace.files.status(channel.layout.cached(name))):
+                yield _finding(channel, name, "it is no ordinary file", remedy="move it away; it is made anew")
+                continue
+            channel.workspace.files.read_file(channel.layout.cached(name), 0)
+            usable.append(name)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            yield _finding(channel, name, f"it cannot be read: {error.strerror or error}")
+    for name in (MESSAGES_FILE, HIGHLIGHTS_FILE):
+        if name in usable:
+            yield from _check_messages(channel, name, stored)
+    if LOCKS_FILE in usable:
         yield from _check_locks(channel)
 
 
-def _fault(channel: Channel, name: str) -> str | None:
-    """Returns why a cache cannot be used at all, None for one that can, or is not there."""
-    path = channel.layout.cached(name)
-    try:
-        if not is_file(channel.workspace.files.status(path)):
-            return "it is no ordinary file"
-        channel.workspace.files.read_file(path, 0)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return f"it cannot be read: {error.strerror or error}"
-    return None
+def _finding(channel: Channel, name: str, message: str, *, remedy: str = "") -> Finding:
+    removal = channel.workspace.call(f"doctor {channel.name} --fix") + " removes it; it is made anew"
+    return Finding(id="cache.valid", path=channel.layout.cached(name), message=message, remedy=remedy or removal)
 
 
-def _finding(channel: Channel, name: str, message: str) -> Finding:
-    removal = channel.workspace.call(f"doctor {channel.name} --fix") + " removes it"
-    folder = message == "it is no ordinary file"
-    return Finding(
-        id="cache.valid",
-        path=channel.layout.cached(name),
-        message=message,
-        remedy="move it away; it is made anew" if folder else f"{removal}; it is made anew",
-    )
-
-
-def _check_messages(channel: Channel, numbers: Numbers, stored: Sequence[Stored]) -> Iterator[Finding]:
-    """Compares what the caches tell of messages with what these are; messages that came later are left out."""
-    for name, exact in ((HIGHLIGHTS_FILE, False), (MESSAGES_FILE, True)):
-        told = MessageIndex(channel).load(exact=exact, store=False)
-        now = channel.messages.numbers()
-        difference = _difference(told, stored)
-        settled = (len(now), now.highest) == (len(numbers), numbers.highest)
-        if settled and not any(fault.unreadable for fault in told.faults):
-            latest = max((item.message.seq for item in stored), default=0)
-            if (told.count, told.latest) != (len(stored), latest):
-                difference = f"it tells of {told.count} messages up to #{told.latest}"
-        if difference:
+def _check_messages(channel: Channel, name: str, stored: Sequence[Stored]) -> Iterator[Finding]:
+    """Compares what a cache tells of messages with what these are; twice, since somebody may edit one meanwhile."""
+    difference = _difference(_told(channel, name), stored)
+    if difference:
+        numbers = channel.messages.numbers()
+        again = [item for seq, files in numbers.after(0) for item in channel.messages.stored(seq, files)]
+        if _difference(_told(channel, name), again):
             yield _finding(channel, name, difference)
 
 
-def _difference(told: Known, stored: Sequence[Stored]) -> str:
-    """Returns what the caches tell of messages that is not so, "" where all is."""
+def _told(channel: Channel, name: str) -> Known | None:
+    """Returns what a cache tells, None where nothing would be taken from it."""
+    index = MessageIndex(channel)
+    if name == HIGHLIGHTS_FILE:
+        return index.believed()
+    known = index.load(exact=True, store=False)
+    return known if known.count > READ_DIRECTLY else None
+
+
+def _difference(told: Known | None, stored: Sequence[Stored]) -> str:
+    """Returns what a cache tells of messages that is not so, "" where all is; of those that came later nothing."""
+    if told is None:
+        return ""
     highlights = dict(told.highlights)
     refused = {fault.file for fault in told.faults}
     found: list[Highlight] = []
     parents: dict[int, int] = {}
+    there: dict[int, int] = {}
     for item in stored:
+        seq = item.message.seq
+        there[seq] = there.get(seq, 0) + 1
         if item.message.reply_to is not None:
-            parents.setdefault(item.message.seq, item.message.reply_to)
+            parents.setdefault(seq, item.message.reply_to)
         meant = highlight.of_message(item.message)
         found += [meant] if meant is not None else []
         if highlights.get(item.file) != meant or item.file in refused:
             return f"what it tells of {item.file} is not so"
-    there = {item.message.seq for item in stored}
     resolved = {blocker: reply.seq for blocker, reply in highlight.resolved_by(found, parents, there).items()}
     for blocker in sorted(resolved.keys() | told.resolved.keys()):
         if told.resolved.get(blocker) != resolved.get(blocker) and told.resolved.get(blocker, 0) in {0, *there}:
             return f"what it tells of the end of the blocker #{blocker} is not so"
+    if told.count < len(stored) or told.latest < max(there, default=0):
+        return f"it tells of {told.count} messages up to #{told.latest}"
     return ""
 
 

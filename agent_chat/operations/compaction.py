@@ -41,14 +41,16 @@ def compact(
 ) -> Written:
     """Replaces the channel's state.md and, with `audit`, posts one message that says so, by `agent` or by the system.
 
-    Nothing else changes. Fails as `summarize`, then nothing was written; with OSError where state.md could not be
-    replaced, and with STATE_AUDIT_FAILED where it was, and the message could not be posted.
+    Nothing else changes. Nothing is written where it fails as `summarize` does, with CHANNEL_BUSY, or, for an agent
+    that is named, with AGENT_… or CHANNEL_DAMAGED. It fails with OSError where state.md could not be replaced, and with
+    STATE_AUDIT_FAILED or MESSAGE_PUBLICATION_UNKNOWN where it was, and the message is not there, or may not be.
     """
     sender = participant(channel, agent) if agent is not None else SYSTEM
     # What takes long is read before others have to wait for the channel.
     summarize(channel, strict=strict, exact=True, progress=progress)
     with channel.mutation() as mutation:
-        state = summarize(channel, strict=strict, exact=True)
+        # What would be stored now is worth nothing once state.md has its new name.
+        state = summarize(channel, strict=strict, exact=True, store=False)
         numbers = mutation.numbers()
         if agent is not None:
             sender = first_spelling(channel, numbers, sender)

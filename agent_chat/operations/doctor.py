@@ -1,34 +1,37 @@
 """The doctor: looks at every file of a root and names each invariant of docs/format.md that is broken, with a remedy.
 
 The doctor changes nothing; what can be mended without losing anything is mended by `mending`, when asked for. The
-invariants are in `findings`; tasks, claims, path locks and their journals are looked at by `record_checks`.
+invariants are in `findings`; messages, cursors and events are looked at by `message_checks`, caches by `cache_checks`,
+tasks, claims, path locks, their journals and their history by `record_checks`.
 """
 
 from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import CODES, ChatError
-from agent_chat.operations import cache_checks, markers, record_checks
-from agent_chat.operations.events import event_in
-from agent_chat.operations.findings import Finding, mode_findings, unreadable
-from agent_chat.operations.late import below_every_cursor
-from agent_chat.records.event import EventError
+from agent_chat.operations import cache_checks, markers, message_checks, record_checks
+from agent_chat.operations.findings import Finding, check_kind, unreadable
+from agent_chat.records import channel_meta
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication, real_place
 from agent_chat.storage.channel import Channel, may_be_channel
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder, is_link, path_of
-from agent_chat.storage.message_store import COPY, Refused, Stored, Unfinished
+from agent_chat.storage.message_store import Stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agent_chat.storage.filesystem import FileSystem
     from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.workspace import Workspace
 
     Progress = Callable[[str, int, int], None]
+
+
+# A lock is held for long if one process has it at each of so many looks.
+LOCK_LOOKS = 3
+LOCK_SECONDS = 0.5
 
 
 class Examined(Value):
@@ -51,7 +54,7 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
             message="the root cannot be written",
             remedy="set another root, or change its permissions",
         )
-    yield from _check_kind(files, layout.root_lock(workspace.root))
+    yield from check_kind(files, layout.root_lock(workspace.root))
     seen: dict[str, str] = {}
     for name in sorted(files.list_folder(workspace.root)):
         folder = layout.join(workspace.root, name)
@@ -106,16 +109,17 @@ def examine(channel: Channel, progress: Progress | None = None) -> Examined:
     for done, (seq, files) in enumerate(numbers.after(0)):
         if progress is not None:
             progress(channel.name, done, len(numbers))
-        unit, found = _check_unit(channel, seq, files)
+        unit, found = message_checks.check_unit(channel, seq, files)
         stored += unit
         findings += found
-    late, found = _check_cursors(channel, numbers, stored)
+    findings += _looked_at(channel, message_checks.check_numbers(channel, numbers))
+    late, found = message_checks.check_cursors(channel, numbers, stored)
     findings += found
-    findings += _check_parents(channel, stored)
-    findings += _check_events(channel, stored)
+    findings += message_checks.check_parents(channel, stored)
+    findings += message_checks.check_events(channel, stored)
     findings += _looked_at(channel, _check_others(channel, numbers, stored))
     findings += _looked_at(channel, _check_temporaries(channel))
-    findings += _looked_at(channel, cache_checks.check(channel, numbers, stored))
+    findings += _looked_at(channel, cache_checks.check(channel, stored))
     findings += record_checks.check(channel, numbers, stored, {finding.path for finding in findings})
     return Examined(channel=channel, numbers=numbers, stored=tuple(stored), late=tuple(late), findings=tuple(findings))
 
@@ -143,6 +147,14 @@ def _check_meta(channel: Channel) -> Iterator[Finding]:
             id="channel.meta", path=path, message=f"it cannot be read: {error.strerror}", remedy="mend its permissions"
         )
         return
+    odd = channel_meta.odd_fields(channel.workspace.files.read_file(path, channel_meta.MAX_BYTES))
+    if odd:
+        yield Finding(
+            id="channel.meta",
+            path=path,
+            message=f"not as this program writes it: {', '.join(odd)}",
+            remedy="mend these fields by hand",
+        )
     if not names.same(meta.channel, channel.name):
         yield Finding(
             id="channel.name",
@@ -177,8 +189,14 @@ def _check_places(channel: Channel) -> Iterator[Finding]:
         )
     lock = FileLock(files, places.lock, channel.workspace.clock)
     try:
-        if lock.acquire(0.5, create=False):
-            lock.release()
+        holders: list[str] = []
+        for _ in range(LOCK_LOOKS):
+            if lock.acquire(LOCK_SECONDS, create=False):
+                lock.release()
+                break
+            holders.append(lock.holder())
+            if len(set(holders)) > 1:
+                break  # it goes from one to the next, as in any busy channel
         else:
             yield Finding(
                 id="channel.lock",
@@ -196,136 +214,6 @@ def _check_places(channel: Channel) -> Iterator[Finding]:
         yield Finding(
             id="channel.lock", path=places.lock, message=str(error), remedy="mend its permissions or the disk"
         )
-
-
-def _check_kind(files: FileSystem, lock: str) -> Iterator[Finding]:
-    """Checks that what stands in the place of a lock is an ordinary file."""
-    if publication.exists(files, lock) and not is_file(files.status(lock)):
-        yield Finding(
-            id="channel.lock", path=lock, message="it is no ordinary file", remedy="move it away; it is made anew"
-        )
-
-
-def _check_unit(channel: Channel, seq: int, files: list[str]) -> tuple[list[Stored], list[Finding]]:
-    """Checks the files of one number."""
-    findings: list[Finding] = []
-    try:
-        unit = channel.messages.load_unit(seq, files)
-    except OSError as error:
-        return [], [unreadable(channel.layout.file(files[0]), error, id="message.file")]
-    stored = [item for item in unit if isinstance(item, Stored)]
-    for item in unit:
-        path = channel.layout.file(item.file)
-        if isinstance(item, Unfinished):
-            findings.append(
-                Finding(id="message.unfinished", path=path, message=item.reason, remedy="look again in a moment")
-            )
-        elif isinstance(item, Refused):
-            kind = "message.copy" if item.reason == COPY else "message.valid"
-            if not is_file(channel.workspace.files.status(path)):
-                kind = "message.file"
-            remedy = "remove it" if kind == "message.copy" else "mend it by hand, or move it away"
-            findings.append(Finding(id=kind, path=path, message=item.reason, remedy=remedy))
-        else:
-            findings += mode_findings(channel.workspace.files, path)
-    for extra in stored[1:]:
-        findings.append(
-            Finding(
-                id="message.unique",
-                path=channel.layout.file(extra.file),
-                message=f"{stored[0].file} carries #{seq} too",
-                remedy=channel.workspace.call(f"doctor {channel.name} --fix") + " gives it the next free number",
-            )
-        )
-    return stored, findings
-
-
-def _check_cursors(channel: Channel, numbers: Numbers, stored: list[Stored]) -> tuple[list[str], list[Finding]]:
-    """Checks the cursors; returns the files that arrived below one, too."""
-    findings: list[Finding] = []
-    try:
-        every = channel.cursors.every()
-        late, unclear = below_every_cursor(channel, numbers, stored)
-        for path in channel.cursors.locks():
-            findings += _check_kind(channel.workspace.files, path)
-    except (OSError, ChatError) as error:
-        return [], [
-            Finding(id="cursor.valid", path=channel.layout.cursors, message=str(error), remedy="mend its permissions")
-        ]
-    findings += _late_findings(channel, late, unclear)
-    for name, cursor in sorted(every.items()):
-        path = channel.layout.cursors_file(name + ".txt")
-        if names.fault_of_name(name) is not None or names.fold(name) != name:
-            findings.append(
-                Finding(id="cursor.name", path=path, message="it is no agent's cursor", remedy="move it away")
-            )
-        elif cursor is None:
-            findings.append(
-                Finding(
-                    id="cursor.valid",
-                    path=path,
-                    message="it holds no number",
-                    remedy=channel.workspace.call(f"ack {channel.name} --reset 0 --as {name}"),
-                )
-            )
-        elif cursor.seq > numbers.highest and cursor.seq > channel.messages.numbers().highest:
-            findings.append(
-                Finding(
-                    id="cursor.range",
-                    path=path,
-                    message=f"it is at #{cursor.seq}, the last message is #{numbers.highest}",
-                    remedy=channel.workspace.call(f"ack {channel.name} --reset {numbers.highest} --as {name}"),
-                )
-            )
-    return late, findings
-
-
-def _late_findings(channel: Channel, late: list[str], unclear: list[str]) -> Iterator[Finding]:
-    """Tells of what lies unread below a cursor, by name, or by the agent whose cursor it is."""
-    call = channel.workspace.call
-    for file in late:
-        yield Finding(
-            id="message.late",
-            path=channel.layout.file(file),
-            message="it arrived below a cursor",
-            remedy=call(f"doctor {channel.name} --fix") + " gives it the next free number",
-        )
-    for agent in unclear:
-        yield Finding(
-            id="message.late",
-            path=channel.layout.cursor(agent),
-            message="messages arrived below it that cannot be told by name",
-            remedy=call(f"read {channel.name} --after 0 --as {agent}") + " shows all; then read once more",
-        )
-
-
-def _check_parents(channel: Channel, stored: list[Stored]) -> Iterator[Finding]:
-    """Checks that what is answered is there, under its number or under the one that it had."""
-    known = {number for item in stored for number in (item.message.seq, *item.message.was)}
-    for item in stored:
-        parent = item.message.reply_to
-        if parent is not None and parent not in known:
-            yield Finding(
-                id="message.parent",
-                path=channel.layout.file(item.file),
-                message=f"it answers #{parent}, which is not there",
-                remedy="restore that message, if it can be had",
-            )
-
-
-def _check_events(channel: Channel, stored: list[Stored]) -> Iterator[Finding]:
-    """Checks that what is posted as an event is one."""
-    for item in stored:
-        if item.message.is_event:
-            try:
-                event_in(item.message)
-            except EventError as error:
-                yield Finding(
-                    id="event.valid",
-                    path=channel.layout.file(item.file),
-                    message=f"{error.code}: {error}",
-                    remedy="nothing counts it; post the event anew, or move the file away",
-                )
 
 
 def _check_others(channel: Channel, numbers: Numbers, stored: list[Stored]) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """Events: post one, and read those of a channel; whatever else the channel holds is left alone.
 
-An event is an ordinary message whose status begins with `event.` and whose body is one. Reading takes no lock and moves
+An event is an audit message whose status begins with `event.` and whose body is one. Reading takes no lock and moves
 no cursor. What is no event although it should be one, or cannot be told, is reported beside the others.
 """
 
@@ -144,7 +144,7 @@ def event_files(channel: Channel) -> list[tuple[int, list[str]]]:
 
 
 def _event_of(channel: Channel, seq: int, loaded: Loaded, *, unique: bool) -> ReadEvent | None:
-    """Returns what a file holds, None for an ordinary message; `unique` says that its number means it alone."""
+    """Returns what a file holds, None for any other message; `unique` says that its number means it alone."""
     call = channel.workspace.call
     if not isinstance(loaded, Stored):
         failure = ChatError("MESSAGE_DAMAGED", f"no message: {loaded.reason}", next=call(f"doctor {channel.name}"))
@@ -167,4 +167,7 @@ def event_in(message: Message) -> Event:
     if not names.same(event.agent, message.sender):
         text = f"the event is of {names.quoted(event.agent)}, its message of {names.quoted(message.sender)}"
         raise EventError("EVENT_AGENT_MISMATCH", text)
+    if message.status != f"{EVENT_PREFIX}{event.event}":
+        text = f"the event is of the type {event.event}, the status of its message {names.quoted(message.status)}"
+        raise EventError("EVENT_INVALID_TYPE", text)
     return event

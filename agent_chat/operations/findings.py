@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from agent_chat.records.value import Value
+from agent_chat.storage import publication
+from agent_chat.storage.filesystem import is_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ INVARIANTS: dict[str, tuple[str, str]] = {
     "channel.workspace": (WARNING, "the work tree that _meta.json records is there"),
     "channel.lock": (ERROR, "the lock is an ordinary file, and nobody holds it for long"),
     "channel.folders": (ERROR, "what is a folder of ours is a real folder"),
+    "channel.numbers": (ERROR, "there are numbers left for further messages"),
     "message.file": (ERROR, "a file named NNNN-….md is an ordinary, readable file"),
     "message.valid": (ERROR, "it holds a valid header, with the number of its name, and UTF-8"),
     "message.unfinished": (WARNING, "it is complete"),
@@ -41,7 +44,10 @@ INVARIANTS: dict[str, tuple[str, str]] = {
     "cursor.range": (WARNING, "no cursor is past the last message"),
     "cursor.name": (WARNING, "a cursor file has the folded name of an agent"),
     "temporary.stale": (WARNING, "no temporary is older than an hour"),
-    "cache.valid": (WARNING, "a cache is an ordinary file that can be read, and tells what the files tell"),
+    "cache.valid": (
+        WARNING,
+        "a cache or trace is an ordinary file; a cache can be read, and tells what the files tell",
+    ),
     "marker.audited": (WARNING, "a claimed marker has its audit message"),
     "marker.unique": (ERROR, "a marker is claimed by one agent"),
     "record.file": (ERROR, "a record, a journal entry and their folders can be read, and the files are ordinary ones"),
@@ -94,12 +100,24 @@ def unreadable(path: str, error: OSError, *, id: str) -> Finding:  # noqa: A002 
 
 
 def mode_findings(files: FileSystem, path: str) -> Iterator[Finding]:
-    """Checks that a file can be read by those who can read the root (on Windows modes say nothing)."""
-    missing = files.root_status().st_mode & 0o044 & ~files.status(path).st_mode
+    """Checks that a file, unless it is gone, can be read by who can read the root; on Windows modes say nothing."""
+    try:
+        mode = files.status(path).st_mode
+    except FileNotFoundError:
+        return
+    missing = files.root_status().st_mode & 0o044 & ~mode
     if missing:
         yield Finding(
             id="file.mode",
             path=path,
             message="others who can read the root cannot read it",
             remedy="give it the permissions of the root (chmod)",
+        )
+
+
+def check_kind(files: FileSystem, lock: str) -> Iterator[Finding]:
+    """Checks that what stands in the place of a lock is an ordinary file."""
+    if publication.exists(files, lock) and not is_file(files.status(lock)):
+        yield Finding(
+            id="channel.lock", path=lock, message="it is no ordinary file", remedy="move it away; it is made anew"
         )

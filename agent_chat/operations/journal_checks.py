@@ -145,7 +145,7 @@ def _judged(channel: Channel, journal: Journal) -> Iterator[Finding]:
         )
 
 
-def undecided(channel: Channel, journal: Journal) -> set[str]:
+def undecidable(channel: Channel, journal: Journal) -> set[str]:
     """Returns the paths of the records that a pending entry is about which recovery cannot decide."""
     opened = recovery.opened(channel, journal)
     if opened is None or opened.entry is None:
@@ -155,7 +155,7 @@ def undecided(channel: Channel, journal: Journal) -> set[str]:
     return {channel.layout.record(change.path) for change in opened.entry.changes}
 
 
-def is_unclear(channel: Channel, journal: Journal) -> bool:
+def is_unreadable(channel: Channel, journal: Journal) -> bool:
     """Tells whether a pending entry cannot be read, so that nobody knows which records it is about."""
     opened = recovery.opened(channel, journal)
     return opened is not None and opened.entry is None

@@ -31,7 +31,7 @@ class StoredLock(Value):
     """A lock and where it lies.
 
     `lock` is None for a damaged one, of which `fault` tells; `paths` are those that can be read all the same. `pending`
-    tells that an undecided change is about it.
+    tells that a pending change is about it.
     """
 
     place: str
@@ -132,7 +132,7 @@ def in_the_way(records: RecordStore, wanted: Wanted, index: LockIndex) -> Iterat
             if stored is not None and wanted.meets(stored.paths):
                 seen.add(place)
                 yield stored
-    for place, data in records.undecided():
+    for place, data in records.pending_bytes():
         if data is not None and place not in seen:
             paths = path_lock.paths_in(data)
             if wanted.meets(paths):

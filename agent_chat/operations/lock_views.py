@@ -12,7 +12,7 @@ from agent_chat.records.lease import ACTIVE
 from agent_chat.records.value import Value
 from agent_chat.storage.journal import OF_LOCKS
 from agent_chat.storage.lock_index import LockIndex
-from agent_chat.storage.record_store import RecordStore
+from agent_chat.storage.record_store import RecordStore, Told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +25,15 @@ if TYPE_CHECKING:
 
 
 class Checked(Value):
-    """The locks in the way of some paths, and warnings."""
+    """Locks, all or those in the way of some paths, and what is told beside them."""
 
     locks: tuple[StoredLock, ...]
-    warnings: tuple[str, ...]
+    told: Told
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that is told."""
+        return self.told.warnings
 
 
 def holding_of(lock: PathLock) -> Holding:
@@ -55,7 +60,7 @@ def check(channel: Channel, located: Sequence[Located], agent: str | None) -> Ch
         each for each in found if name is None or not names.same(each.owner, name) or each.has_run_out(now)
     )
     faults = (*index.warnings, *(each.fault for each in conflicts if each.fault))
-    return Checked(locks=conflicts, warnings=records.warnings() + faults)
+    return Checked(locks=conflicts, told=records.told(faults))
 
 
 def require_end(channel: Channel, agent: str, checked: Checked) -> None:
@@ -71,11 +76,11 @@ def require_end(channel: Channel, agent: str, checked: Checked) -> None:
         raise leases.lapsed(channel, PATH_LOCK, holding_of(stored.lock), now, call=call)
 
 
-def every(channel: Channel, records: RecordStore | None = None) -> Checked:
-    """Returns all locks, and warnings: first those of the records' journal."""
-    records = records or RecordStore(channel, OF_LOCKS)
+def every(channel: Channel) -> Checked:
+    """Returns all locks, damaged ones included."""
+    records = RecordStore(channel, OF_LOCKS)
     found = tuple(sorted(lock_records.every_lock(records), key=_age))
-    return Checked(locks=found, warnings=records.warnings() + tuple(each.fault for each in found if each.fault))
+    return Checked(locks=found, told=records.told(each.fault for each in found if each.fault))
 
 
 def paths_text(paths: Sequence[LockedPath]) -> str:

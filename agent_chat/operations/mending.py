@@ -37,10 +37,7 @@ def mend(channel: Channel, examined: Examined, done: list[str] | None = None) ->
         for path in publication.stale_temporaries(channel.workspace, channel.layout, derived=True):
             channel.workspace.files.remove(path)
             done.append(f"removed {path}")
-        for finding in examined.findings:
-            if finding.id == "cache.valid" and _is_file(channel, finding.path):
-                channel.workspace.files.remove(finding.path)
-                done.append(f"removed {finding.path}")
+        done += [f"removed {path}" for path in _bad_caches(examined) if _removed(channel, path)]
         moving = plan_renumbering(examined.stored, examined.late)
         if moving:
             mutation.require_settled(*JOURNALS)
@@ -54,12 +51,19 @@ def mend(channel: Channel, examined: Examined, done: list[str] | None = None) ->
     return done
 
 
-def _is_file(channel: Channel, path: str) -> bool:
-    """Tells whether an ordinary file is still there; a cache may be deleted at any time, by anybody."""
+def _bad_caches(examined: Examined) -> list[str]:
+    return [finding.path for finding in examined.findings if finding.id == "cache.valid"]
+
+
+def _removed(channel: Channel, path: str) -> bool:
+    """Removes a cache unless it is no ordinary file, or gone: anybody may delete one at any time, under no lock."""
     try:
-        return is_file(channel.workspace.files.status(path))
+        if not is_file(channel.workspace.files.status(path)):
+            return False
+        channel.workspace.files.remove(path)
     except FileNotFoundError:
         return False
+    return True
 
 
 def plan_renumbering(stored: Sequence[Stored], late: Sequence[str]) -> list[Stored]:

@@ -65,7 +65,7 @@ def _look(channel: Channel) -> list[Finding]:
     now = channel.workspace.clock.moment()
     found = [*_check_tasks(channel, now), *_check_locks(channel, now)]
     try:
-        left_out = {path for journal in JOURNALS for path in journal_checks.undecided(channel, journal)}
+        left_out = {path for journal in JOURNALS for path in journal_checks.undecidable(channel, journal)}
     except OSError as error:
         left_out = {str(error.filename)}  # the finding about the journal tells of it
     return [finding for finding in found if finding.path not in left_out]
@@ -93,7 +93,7 @@ def _load(
             data = records.read(place)
             if data is None:
                 continue
-            findings += _modes(channel, path)
+            findings += mode_findings(channel.workspace.files, path)
         except (ChatError, OSError) as error:
             findings.append(_unread(channel, place, error))
             others.append(name)
@@ -119,13 +119,6 @@ _MEND = {
     "claim.valid": "mend the file by hand, or move it away: the task itself tells until when it is held",
     "lock.valid": "mend the file by hand, or move it away if nobody edits its paths; until then they count as held",
 }
-
-
-def _modes(channel: Channel, path: str) -> Iterator[Finding]:
-    try:
-        yield from mode_findings(channel.workspace.files, path)
-    except FileNotFoundError:
-        return  # it is there in a pending entry only
 
 
 def _unread(channel: Channel, place: str, error: ChatError | OSError) -> Finding:

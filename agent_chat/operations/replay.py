@@ -73,7 +73,7 @@ class Account:
         self.transactions: list[str] = []
 
 
-class _Event(Value):
+class _Announcement(Value):
     """One announcement; `order` is the number under which it was first made."""
 
     order: int
@@ -126,25 +126,25 @@ def replay(stored: Iterable[Stored], filed: Mapping[str, Filed]) -> History:
     """Returns what messages tell, and, where people deleted one, its filed entry; `filed` is by transaction."""
     history = History()
     seen: set[tuple[object, ...]] = set()
-    for event in sorted(_events(stored, filed), key=lambda event: (event.order, event.source)):
-        message = event.message
+    for announced in sorted(_announcements(stored, filed), key=lambda each: (each.order, each.source)):
+        message = announced.message
         # A message that is on its way to a new number is there twice.
-        what = message.transaction or (event.order, message.body)
+        what = message.transaction or (announced.order, message.body)
         if message.status in _KEPT:
-            _forget(history, message, filed.get(message.transaction), event)
+            _forget(history, message, filed.get(message.transaction), announced)
         elif (message.status, what) not in seen:
             seen.add((message.status, what))
-            _take(history, event)
+            _take(history, announced)
     return history
 
 
-def _events(stored: Iterable[Stored], filed: Mapping[str, Filed]) -> Iterator[_Event]:
+def _announcements(stored: Iterable[Stored], filed: Mapping[str, Filed]) -> Iterator[_Announcement]:
     told: set[str] = set()
     for item in stored:
         message = item.message
         if _folder_of(message.status):
             told.add(message.transaction)
-            yield _Event(order=message.was[0] if message.was else message.seq, source=item.file, message=message)
+            yield _Announcement(order=message.was[0] if message.was else message.seq, source=item.file, message=message)
     for entry in filed.values():
         if not entry.message or entry.id in told:
             continue
@@ -153,7 +153,7 @@ def _events(stored: Iterable[Stored], filed: Mapping[str, Filed]) -> Iterator[_E
         except message_record.MessageError:
             continue  # then it tells of nothing but its files: see `after`
         if _folder_of(message.status):
-            yield _Event(order=message.seq, source=entry.place, message=message)
+            yield _Announcement(order=message.seq, source=entry.place, message=message)
 
 
 def _folder_of(status: str) -> str | None:
@@ -175,9 +175,9 @@ def written(account: Account, place: str, filed: Mapping[str, Filed]) -> tuple[s
 # -- one announcement after the other ----------------------------------------------------------------------------------
 
 
-def _take(history: History, event: _Event) -> None:
+def _take(history: History, announced: _Announcement) -> None:
     """Adds what one message tells; one that cannot be read makes unknown what its title names."""
-    message = event.message
+    message = announced.message
     folder = _folder_of(message.status)
     try:
         fields = json_codec.object_of(json_codec.decode(message.body.encode("utf-8")))
@@ -185,30 +185,30 @@ def _take(history: History, event: _Event) -> None:
             raise _UnexpectedError("event")
         if folder == LOCKS:
             lock_id = _id(fields, "lock_id", LOCKS)
-            _set(history.locks, lock_id, _lock_told(message.status, fields), event)
+            _set(history.locks, lock_id, _lock_told(message.status, fields), announced)
             return
         task_id = _id(fields, "task_id", TASKS)
         told = _task_told(message.status, fields)
         claim = _claim_told(message.status, fields, told, history.claims.get(names.fold(task_id)))
     except (json_codec.JsonError, _UnexpectedError):
-        _unknown(history, LOCKS if folder == LOCKS else TASKS, _named(message), event)
+        _unknown(history, LOCKS if folder == LOCKS else TASKS, _named(message), announced)
         return
-    _set(history.tasks, task_id, told, event)
-    _set(history.claims, task_id, claim, event)
+    _set(history.tasks, task_id, told, announced)
+    _set(history.claims, task_id, claim, announced)
 
 
-def _set(accounts: dict[str, Account], record_id: str, told: Told | None, event: _Event) -> None:
+def _set(accounts: dict[str, Account], record_id: str, told: Told | None, announced: _Announcement) -> None:
     """Writes what is told of a record; two announcements under one number have no order, so they tell nothing."""
     account = accounts.setdefault(names.fold(record_id), Account(record_id))
-    if account.order == event.order:
+    if account.order == announced.order:
         told = None
     if told is None:
         account.transactions.clear()
     else:
-        account.transactions.append(event.message.transaction)
+        account.transactions.append(announced.message.transaction)
     if told is None or told != account.told or told.status is not None:
-        account.id, account.seq, account.source = record_id, event.message.seq, event.source
-    account.told, account.order = told, event.order
+        account.id, account.seq, account.source = record_id, announced.message.seq, announced.source
+    account.told, account.order = told, announced.order
 
 
 def _named(message: Message) -> str | None:
@@ -220,20 +220,20 @@ def _named(message: Message) -> str | None:
     return target if good else None
 
 
-def _unknown(history: History, folder: str, record_id: str | None, event: _Event) -> None:
+def _unknown(history: History, folder: str, record_id: str | None, announced: _Announcement) -> None:
     """Makes a record unknown, a task with its claims; without an id all of them."""
     folders = (LOCKS,) if folder == LOCKS else (TASKS, CLAIMS)
     for each in folders:
         if record_id is not None:
-            _set(history.of(each), record_id, None, event)
+            _set(history.of(each), record_id, None, announced)
             continue
         history.unclear.add(folder)
         for account in history.of(each).values():
-            account.told, account.order = None, event.order
+            account.told, account.order = None, announced.order
             account.transactions.clear()
 
 
-def _forget(history: History, message: Message, entry: Filed | None, event: _Event) -> None:
+def _forget(history: History, message: Message, entry: Filed | None, announced: _Announcement) -> None:
     """Makes unknown what a kept entry is about, and everything of its journal where it cannot be read."""
     folder = LOCKS if _folder_of(message.status) == LOCKS else TASKS
     ids: set[str | None] = {None} if entry is None else {entry.target}
@@ -244,7 +244,7 @@ def _forget(history: History, message: Message, entry: Filed | None, event: _Eve
         elif data is not None:
             ids.add(_claimed(data))
     for record_id in ids:
-        _unknown(history, folder, record_id, event)
+        _unknown(history, folder, record_id, announced)
 
 
 def _claimed(data: bytes) -> str | None:
@@ -282,27 +282,27 @@ def _instant(fields: Mapping[str, object], key: str) -> float | None:
         raise _UnexpectedError(key) from error
 
 
-def _task_told(event: str, fields: Mapping[str, object]) -> Told:
+def _task_told(status: str, fields: Mapping[str, object]) -> Told:
     """Returns what a message tells of its task."""
     told = Told(
         status=_text(fields, "status"), owner=_text(fields, "owner"), expires=_instant(fields, "lease_expires_at")
     )
-    if told.status not in STATUSES or event not in (CREATED, UPDATED, *GRANTS, *LEAVES):
+    if told.status not in STATUSES or status not in (CREATED, UPDATED, *GRANTS, *LEAVES):
         raise _UnexpectedError("status")
-    if event in GRANTS and (told.owner is None or told.expires is None):
+    if status in GRANTS and (told.owner is None or told.expires is None):
         raise _UnexpectedError("owner")
     return told
 
 
-def _claim_told(event: str, fields: Mapping[str, object], task: Told, before: Account | None) -> Told | None:
+def _claim_told(status: str, fields: Mapping[str, object], task: Told, before: Account | None) -> Told | None:
     """Returns what a message tells of the claim on its task, None for nothing that is known.
 
     An update leaves a claim as it was, and a task that is final has none.
     """
     owner = _text(fields, "lease_owner") if "lease_owner" in fields else None
-    if event in LEAVES or event == CREATED or task.status in FINAL:
+    if status in LEAVES or status == CREATED or task.status in FINAL:
         return Told(there=False)
-    if event in GRANTS or (owner is not None and task.expires is not None):
+    if status in GRANTS or (owner is not None and task.expires is not None):
         return Told(owner=owner or task.owner, expires=task.expires)
     known = before.told if before is not None else None
     if known is not None and known.expires == task.expires:
@@ -310,12 +310,12 @@ def _claim_told(event: str, fields: Mapping[str, object], task: Told, before: Ac
     return None
 
 
-def _lock_told(event: str, fields: Mapping[str, object]) -> Told:
+def _lock_told(status: str, fields: Mapping[str, object]) -> Told:
     """Returns what a message tells of its lock."""
-    if event == UNLOCKED:
+    if status == UNLOCKED:
         return Told(there=False)
     told = Told(owner=_text(fields, "owner"), expires=_instant(fields, "expires_at"), paths=_paths(fields))
-    if event not in LOCKED or told.owner is None or told.expires is None:
+    if status not in LOCKED or told.owner is None or told.expires is None:
         raise _UnexpectedError("owner")
     return told
 

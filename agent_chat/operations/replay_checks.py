@@ -115,8 +115,8 @@ class _Look:
         found: list[_Doubt] = []
         for journal in JOURNALS:
             try:
-                left_out = journal_checks.undecided(self._channel, journal)
-                if journal_checks.is_unclear(self._channel, journal):
+                left_out = journal_checks.undecidable(self._channel, journal)
+                if journal_checks.is_unreadable(self._channel, journal):
                     continue
             except OSError as error:
                 self._note(journal.entry, error)

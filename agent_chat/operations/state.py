@@ -7,18 +7,14 @@ leases are judged. A source that cannot be read is named, and what would come fr
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.errors import BUSY, ChatError
-from agent_chat.operations import lock_views, task_views
 from agent_chat.operations.lock_records import StoredLock
+from agent_chat.operations.state_sources import CHANNEL, LOCK, MESSAGE, TASK, Sources
 from agent_chat.operations.task_records import Dependency, waits_text
 from agent_chat.operations.task_views import TaskView
 from agent_chat.records import highlight
 from agent_chat.records.lease import Moment
 from agent_chat.records.task import BLOCKED, CANCELLED, DONE, FINAL
 from agent_chat.records.value import Value
-from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
-from agent_chat.storage.message_index import MessageIndex
-from agent_chat.storage.record_store import RecordStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +22,6 @@ if TYPE_CHECKING:
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_index import Known, Progress
 
-MESSAGE = "message"
-TASK = "task"
-LOCK = "lock"
-CHANNEL = "channel"
 # What each section is made of.
 SOURCES = {
     "topic": (CHANNEL,),
@@ -84,10 +76,11 @@ class Owner(Value):
 
 
 class State(Value):
-    """The state of a channel at a moment. `topic`, `tasks` and `locks` are None where they could not be read.
+    """The state of a channel at a moment. `topic`, `tasks`, `owners` and `locks` are None where none could be read.
 
-    `tasks` are those that are not finished, `finished` counts the others by status. `warnings` name what was left out,
-    `partial` the sources from which it was: MESSAGE, TASK, LOCK.
+    `count` and `latest` are how many messages there are and the highest number. `tasks` are those that are not
+    finished, `finished` counts the others by status. `warnings` name what was left out, `partial` the sources from
+    which it was: CHANNEL, MESSAGE, TASK, LOCK. `notes` are about this call alone: caches that could not be used.
     """
 
     channel: str
@@ -100,10 +93,11 @@ class State(Value):
     finished: dict[str, int]
     blockers: tuple[Blocker, ...]
     resolved: tuple[Blocker, ...]
-    owners: tuple[Owner, ...]
+    owners: tuple[Owner, ...] | None
     locks: tuple[StoredLock, ...] | None
     verification: tuple[Item, ...]
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     partial: frozenset[str] = frozenset()
 
     @property
@@ -113,133 +107,52 @@ class State(Value):
 
 
 def summarize(
-    channel: Channel, *, strict: bool = False, exact: bool = False, progress: Progress | None = None
+    channel: Channel,
+    *,
+    strict: bool = False,
+    exact: bool = False,
+    store: bool = True,
+    progress: Progress | None = None,
 ) -> State:
     """Returns the state of a channel.
 
     A bad source is left out and named in the warnings; with `strict` it is refused: STATE_MALFORMED_SOURCE for a
-    message, STATE_INVALID_RECORD for a record, STATE_IO_ERROR for what cannot be read now. `exact` as the index has it.
+    message, STATE_INVALID_RECORD for a record, STATE_IO_ERROR for what cannot be read now. `exact` and `store` are as
+    in `MessageIndex.load`. Fails with OSError where the channel cannot be listed, and with CHANNEL_VERSION.
     """
-    sources = _Sources(channel, strict=strict)
+    sources = Sources(channel, strict=strict)
     topic = sources.topic()
-    known = sources.messages(exact=exact or strict, progress=progress)
-    views = sources.tasks()
+    known = sources.messages(exact=exact or strict, store=store, progress=progress)
+    tasks = sources.tasks()
     locks = sources.locks()
-    every = views or []
+    views = tasks or ()
     items = [(found, _of_message(file, found)) for file, found in known.highlights]
-    decisions = [item for found, item in items if highlight.DECISION in found.kinds]
-    decisions += [_of_task(view) for view in every if highlight.titled(view.task.title)[0] == highlight.DECISION]
-    done = [view for view in every if view.task.status == DONE and view.task.acceptance]
-    evidence = [_of_task(view) for view in sorted(done, key=lambda view: (view.task.updated_at, view.task.id))]
-    evidence += [item for found, item in items if highlight.VERIFICATION in found.kinds]
+    by_change = sorted(views, key=lambda view: (view.task.updated_at, view.task.id))
+    decided = [view for view in by_change if highlight.titled(view.task.title)[0] == highlight.DECISION]
+    verified = [view for view in by_change if view.task.status == DONE and view.task.acceptance]
     blockers = [_blocker(file, found, known) for file, found in known.highlights if highlight.BLOCKER in found.kinds]
-    open_tasks = tuple(view for view in every if view.task.status not in FINAL)
+    open_tasks = tuple(view for view in views if view.task.status not in FINAL)
     return State(
         channel=channel.name,
         topic=topic,
         now=sources.now,
         count=known.count,
         latest=known.latest,
-        decisions=tuple(decisions),
-        tasks=open_tasks if views is not None else None,
-        finished={status: sum(view.task.status == status for view in every) for status in (DONE, CANCELLED)},
+        decisions=(*map(_of_task, decided), *(item for found, item in items if highlight.DECISION in found.kinds)),
+        tasks=open_tasks if tasks is not None else None,
+        finished={status: sum(view.task.status == status for view in views) for status in (DONE, CANCELLED)},
         blockers=(*(each for each in blockers if each.resolved_by is None), *_task_blockers(open_tasks)),
         resolved=tuple(each for each in blockers if each.resolved_by is not None),
-        owners=_owners(open_tasks, locks or ()),
+        owners=_owners(open_tasks, locks or ()) if (tasks, locks) != (None, None) else None,
         locks=locks,
-        verification=tuple(evidence),
+        verification=(
+            *map(_of_task, verified),
+            *(item for found, item in items if highlight.VERIFICATION in found.kinds),
+        ),
         warnings=tuple(sources.warnings),
+        notes=tuple(sources.notes),
         partial=frozenset(sources.partial),
     )
-
-
-class _Sources:
-    """What the state is made of, each read by itself: one that cannot be read hides no other."""
-
-    def __init__(self, channel: Channel, *, strict: bool) -> None:
-        self._channel = channel
-        self._strict = strict
-        self.now = channel.workspace.clock.moment()
-        self.warnings: list[str] = []
-        self.partial: set[str] = set()
-
-    def _left_out(self, source: str, code: str, text: str, *, cause: Exception | None = None) -> None:
-        """Takes note of a source that was left out, or refuses to go on without it."""
-        text = self._placeless(text)
-        if self._strict:
-            call = f"doctor {self._channel.name}"
-            raise self._channel.refusal(code, f"not in the state: {text}", call=call) from cause
-        self.warnings.append(text)
-        self.partial.add(source)
-
-    def _placeless(self, text: str) -> str:
-        """Returns a warning without the place of the root: wherever that lies, the state is the same."""
-        channel = self._channel
-        return text.replace(channel.workspace.call(""), "agent-chat ").replace(channel.layout.folder, channel.name)
-
-    def topic(self) -> str | None:
-        """Returns the channel's topic, None where its record cannot be read."""
-        try:
-            return self._channel.read_meta().topic
-        except ChatError as error:
-            if error.code in ("CHANNEL_VERSION", "CHANNEL_NOT_FOUND"):
-                raise
-            self._left_out(CHANNEL, "STATE_INVALID_RECORD", f"{error.code}: {error.message}", cause=error)
-        except OSError as error:
-            reason = f"_meta.json cannot be read: {error.strerror or error}"
-            self._left_out(CHANNEL, "STATE_IO_ERROR", reason, cause=error)
-        return None
-
-    def messages(self, *, exact: bool, progress: Progress | None) -> Known:
-        """Returns what the messages mean; fails with OSError where the channel cannot be listed."""
-        index = MessageIndex(self._channel)
-        known = index.load(exact=exact, progress=progress)
-        for fault in known.faults:
-            how = "not read" if fault.unreadable else "set aside, no message"
-            code = "STATE_IO_ERROR" if fault.unreadable else "STATE_MALFORMED_SOURCE"
-            self._left_out(MESSAGE, code, f"{how}: {fault.file}: {fault.reason}")
-        self.warnings += index.warnings
-        return known
-
-    def tasks(self) -> list[TaskView] | None:
-        """Returns all tasks, None where they cannot be read."""
-        records = RecordStore(self._channel, OF_TASKS)
-        try:
-            views, warnings = task_views.every(self._channel, self.now, records)
-            self._told(TASK, records, warnings)
-        except ChatError as error:
-            self._unread(TASK, "tasks", error)
-            return None
-        return views
-
-    def locks(self) -> tuple[StoredLock, ...] | None:
-        """Returns all path locks, damaged ones included, None where they cannot be read."""
-        records = RecordStore(self._channel, OF_LOCKS)
-        try:
-            checked = lock_views.every(self._channel, records)
-            self._told(LOCK, records, checked.warnings)
-        except ChatError as error:
-            self._unread(LOCK, "path locks", error)
-            return None
-        return checked.locks
-
-    def _told(self, source: str, records: RecordStore, warnings: tuple[str, ...]) -> None:
-        """Takes note of what reading records told: that something is pending is no fault while it can be decided."""
-        of_journal = len(records.warnings())
-        for text in warnings[:of_journal]:
-            if records.is_undecidable:
-                self._left_out(source, "STATE_INVALID_RECORD", text)
-            else:
-                self.warnings.append(self._placeless(text))
-        for text in warnings[of_journal:]:
-            self._left_out(source, "STATE_INVALID_RECORD", text)
-
-    def _unread(self, source: str, what: str, error: ChatError) -> None:
-        """Takes note of records none of which could be read; a refusal of our own passes."""
-        if error.code.startswith("STATE_"):
-            raise error
-        code = "STATE_IO_ERROR" if error.kind == BUSY else "STATE_INVALID_RECORD"
-        self._left_out(source, code, f"the {what} cannot be read: {error.code}: {error.message}", cause=error)
 
 
 def _of_message(file: str, found: Highlight) -> Item:

@@ -7,7 +7,8 @@ others wrote stands within a line, or quoted below one, so that no title and no 
 from __future__ import annotations
 
 from agent_chat.operations.lock_views import paths_text
-from agent_chat.operations.state import LOCK, MESSAGE, SOURCES, TASK
+from agent_chat.operations.state import SOURCES
+from agent_chat.operations.state_sources import LOCK, MESSAGE, TASK
 from agent_chat.operations.task_records import waits_text
 from agent_chat.records.lease import EXPIRED, SUSPECT
 from agent_chat.records.shown_text import inline, quoted
@@ -37,20 +38,22 @@ def markdown(state: State) -> str:
     ]
     lines += ["", "## Topic", *_topic(state.topic)]
     partial = _remarks(state)
-    lines += _section("Decisions", _decisions(state.decisions), partial["decisions"])
-    if len(state.decisions) > DETAILED:
-        lines += _remark(f"Not shown: what the first {len(state.decisions) - DETAILED} say.")
+    decisions = _groups(state.decisions)
+    lines += _section("Decisions", (item for group in decisions for item in _decisions(group)), partial["decisions"])
+    older = sum(max(len(group) - DETAILED, 0) for group in decisions)
+    lines += _remark(f"Not shown: what the first {older} say.") if older else ()
     lines += _section("Open tasks", ([_task(view, state.now)] for view in state.tasks or ()), partial["open_tasks"])
     finished = [f"{count} {status}" for status, count in state.finished.items() if count]
     lines += _remark(f"Not shown: {', '.join(finished)}.") if finished else ()
     lines += _section("Blockers", (_blocker(each) for each in state.blockers), partial["blockers"])
     if state.resolved:
         lines += _latest("Resolved blockers", [[[_resolved(each)] for each in state.resolved]])
-    lines += _section("Owners and leases", ([_owner(each, state.now)] for each in state.owners), partial["owners"])
+    lines += _section(
+        "Owners and leases", ([_owner(each, state.now)] for each in state.owners or ()), partial["owners"]
+    )
     lines += _section("Path locks", ([_lock(each, state.now)] for each in state.locks or ()), partial["path_locks"])
-    of_tasks = [_item(item) for item in state.verification if item.source != MESSAGE]
-    of_messages = [_item(item) for item in state.verification if item.source == MESSAGE]
-    lines += _latest("Verification", [of_tasks, of_messages], partial["verification"])
+    groups = [[_item(item) for item in group] for group in _groups(state.verification)]
+    lines += _latest("Verification", groups, partial["verification"])
     if state.warnings:
         lines += _section("Warnings", ([f"- {inline(text)}"] for text in state.warnings))
     return "\n".join(lines) + "\n"
@@ -58,13 +61,21 @@ def markdown(state: State) -> str:
 
 def _remarks(state: State) -> dict[str, str]:
     """Returns, by the name of a section, the remark that it is not whole, "" where it is."""
-    unread = [what for what, source in (("the tasks", state.tasks), ("the path locks", state.locks)) if source is None]
+    unread = {TASK: "the tasks", LOCK: "the path locks"}
+    if state.tasks is not None:
+        del unread[TASK]
+    if state.locks is not None:
+        del unread[LOCK]
     remarks = dict.fromkeys(SOURCES, "")
     for name in state.incomplete:
-        of_section = [what for what in unread if (LOCK if "locks" in what else TASK) in SOURCES[name]]
-        why = f"{' and '.join(of_section)} cannot be read" if of_section else "see the warnings"
-        remarks[name] = f"incomplete: {why}"
+        gone = [what for source, what in unread.items() if source in SOURCES[name]]
+        remarks[name] = f"incomplete: {' and '.join(gone)} cannot be read" if gone else "incomplete: see the warnings"
     return remarks
+
+
+def _groups(items: tuple[Item, ...]) -> tuple[list[Item], list[Item]]:
+    """Returns those of tasks and those of messages: each has an order of its own, the latest last."""
+    return [item for item in items if item.source != MESSAGE], [item for item in items if item.source == MESSAGE]
 
 
 def _topic(topic: str | None) -> list[str]:
@@ -100,7 +111,7 @@ def _latest(title: str, groups: list[list[list[str]]], missing: str = "") -> Ite
         yield from _remark(f"Not shown: {left_out} earlier.")
 
 
-def _decisions(decisions: tuple[Item, ...]) -> Iterator[list[str]]:
+def _decisions(decisions: list[Item]) -> Iterator[list[str]]:
     """Yields all decisions; of the older ones only the line that names each."""
     older = len(decisions) - DETAILED
     for place, item in enumerate(decisions):
@@ -115,10 +126,11 @@ def _item(item: Item) -> list[str]:
 
 
 def _line(item: Item, cut: str = "") -> str:
+    title = inline(item.title) or "(no title)"
     if item.source == MESSAGE:
         created = f", {inline(item.created)}" if isinstance(item.created, str) and item.created else ""
-        return f"- #{item.seq} {inline(item.title)} ({item.author}{created}{cut})"
-    return f"- {item.task} {item.status} ({item.author}{cut}): {inline(item.title)}"
+        return f"- #{item.seq} {title} ({item.author}{created}{cut})"
+    return f"- {item.task} {item.status} ({item.author}{cut}): {title}"
 
 
 def _blocker(each: Blocker) -> list[str]:

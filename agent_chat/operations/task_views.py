@@ -13,7 +13,7 @@ from agent_chat.records.lease import ACTIVE
 from agent_chat.records.task import CANCELLED, FINAL, OPEN, Task
 from agent_chat.records.value import Value
 from agent_chat.storage.journal import CLAIMS, OF_TASKS
-from agent_chat.storage.record_store import RecordStore
+from agent_chat.storage.record_store import RecordStore, Told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class TaskView(Value):
     """A task as it is shown: whether it can be claimed, what it waits for, its claim, and a warning about that.
 
-    `pending` tells that an undecided change is about it: it counts as held. `lapsed` tells that its lease ran out or is
+    `pending` tells that a pending change is about it: it counts as held. `lapsed` tells that its lease ran out or is
     suspect, so that it has to be recovered rather than claimed.
     """
 
@@ -46,9 +46,16 @@ def show(channel: Channel, task_id: str, now: Moment) -> tuple[TaskView, tuple[s
     return view, records.warnings() + ((view.fault,) if view.fault else ())
 
 
-def every(channel: Channel, now: Moment, records: RecordStore | None = None) -> tuple[list[TaskView], tuple[str, ...]]:
-    """Returns all tasks as they are shown, in order of their ids, and warnings: first those of the records' journal."""
-    records = records or RecordStore(channel, OF_TASKS)
+class Listed(Value):
+    """All tasks as they are shown, in order of their ids, and what is told beside them."""
+
+    views: tuple[TaskView, ...]
+    told: Told
+
+
+def every(channel: Channel, now: Moment) -> Listed:
+    """Returns all tasks as they are shown."""
+    records = RecordStore(channel, OF_TASKS)
     stored, warnings = task_records.every_task(records)
     known = {names.fold(each.task.id): each.task.status for each in stored}
     for damaged in warnings:
@@ -60,8 +67,8 @@ def every(channel: Channel, now: Moment, records: RecordStore | None = None) -> 
             claims.setdefault(names.fold(name[:end]), []).append(name)
             end = name.find(".", end + 1)
     views = [_view(records, each, now, known, claims.get(names.fold(each.task.id), [])) for each in stored]
-    faults = tuple(view.fault for view in views if view.fault)
-    return views, records.warnings() + tuple(warnings.values()) + faults
+    faults = (*warnings.values(), *(view.fault for view in views if view.fault))
+    return Listed(views=tuple(views), told=records.told(faults))
 
 
 def _view(

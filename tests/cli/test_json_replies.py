@@ -27,6 +27,7 @@ from tests.cli.json_calls import (
 from tests.cli.leasing import tree_beside
 from tests.support import schemas
 from tests.support.cli import FakeClock, FaultyFiles, message_file, plant, run, workspace_on
+from tests.support.verdicts import JUDGED, REPLY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,9 @@ def test_every_row_of_the_table_is_called_here_and_has_a_schema() -> None:
 def test_a_command_answers_alike_with_json_before_and_after_it(name: str, root: Path) -> None:
     call = prepare(root, name)
     variables = tree_beside(root)
+    judged = JUDGED[REPLY + name]
     before = document_of(run(["--json", *call], root, environment=variables), call)
+    assert JUDGED[REPLY + name] == judged + 1, "the watcher must see it"
     if name in ONCE:
         return
     after = document_of(run([*call, "--json"], root, environment=variables), call)

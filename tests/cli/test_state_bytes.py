@@ -72,6 +72,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     assert leasing.call(root, "task", "done", CHANNEL, "zeta", "--as", "İpek", clock=now).status == 0
     plant(root / CHANNEL / "0001-zed-also.md", message_file(1, "zed", "Decision: a double"))
+    (second,) = (root / CHANNEL).glob("0002-*")
+    shutil.copy(second, root / CHANNEL / "0002-zed-copy.md")
     plant(root / CHANNEL / "0077-zed-broken.md", "no message")
     plant(root / CHANNEL / "tasks" / "damaged.json", '{"a": 1,}')
     plant(root / CHANNEL / "locks" / f"{'d' * 16}.json", '["ü",]')
@@ -159,11 +161,16 @@ class Shuffled(FileSystem):
         return names
 
 
-def test_the_order_in_which_a_folder_lists_its_files_does_not_matter(root: Path) -> None:
+def test_the_order_in_which_a_folder_lists_its_files_does_not_matter(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wanted = texts(root)
-    for _ in range(5):
-        shutil.rmtree(root / CHANNEL / ".cache")
-        assert texts(root, files=Shuffled(str(root), FakeClock())) == wanted
+    for look_at_each in (message_index.LOOK_AT_EACH, MANY - 1):
+        monkeypatch.setattr(message_index, "LOOK_AT_EACH", look_at_each)
+        for forget in (True, False, True, False):
+            if forget:
+                shutil.rmtree(root / CHANNEL / ".cache")
+            assert texts(root, files=Shuffled(str(root), FakeClock())) == wanted
 
 
 def test_the_order_in_which_files_were_made_does_not_matter(root: Path, tmp_path: Path) -> None:
@@ -190,7 +197,6 @@ def test_a_cache_changes_nothing(root: Path, look_at_each: int, monkeypatch: pyt
     monkeypatch.setattr(message_index, "LOOK_AT_EACH", look_at_each)
     cache = root / CHANNEL / ".cache"
     caches = [cache / message_index.MESSAGES_FILE]
-    (root / CHANNEL / "0001-zed-also.md").unlink()  # of two with one number nothing is kept
     if look_at_each < MANY:
         caches.append(cache / message_index.HIGHLIGHTS_FILE)
     wanted = texts(root)

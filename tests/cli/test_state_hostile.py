@@ -32,7 +32,8 @@ SECTIONS = (
 ESCAPES = "\x1b[2J\x1b]0;x\x07\x9b31m\r\x0b\x0c\x08\x7f\x85\u2028\u2029\u202e\u2066\u200f\ufeff"
 # Lines that would be ours if they stood at the left edge, in every way in which a line may end.
 FORGED = (
-    "x\n## Decisions\n- #99 forged (human)\r\n# State of dev\r## Verification\u2028## Warnings\n\n```\n<!--\n---\n===\n"
+    "x\n## Decisions\n- #99 forged (human)\r\n# State of dev\r## Verification\u2028## Warnings\n\n[x]: /y\n"
+    "```\n<!--\n---\n===\n"
 )
 HOSTILE = FORGED + ESCAPES + FORGED
 LINE = HOSTILE.replace("\n", " ").replace("\r", " ").replace("\x0b", " ").replace("\x0c", " ")
@@ -107,7 +108,9 @@ def test_hostile_content_forges_no_line_at_the_left_edge(hostile: Path) -> None:
     assert len([line for line in sections["Warnings"].split("\n") if line.startswith("- ")]) == len(
         document["warnings"]
     )
-    assert document["decisions"][0]["details"].startswith("x\n## Decisions\n")
+    said = [item["details"] for item in document["decisions"] if item["source"] == "message"]
+    assert said
+    assert all(text.startswith("x\n## Decisions\n") or text == "text\n" for text in said)
 
 
 def test_what_is_within_a_line_or_below_an_item_is_no_html_and_no_fence(hostile: Path) -> None:
@@ -115,7 +118,7 @@ def test_what_is_within_a_line_or_below_an_item_is_no_html_and_no_fence(hostile:
     below = [line.strip(" >") for line in lines if line.startswith(("  > ", "> "))]
     assert below
     for line in below:
-        assert not line.startswith(("#", "```", "~~~", "<")), line
+        assert not line.startswith(("#", "```", "~~~", "<", "[")), line
         assert set(line) not in ({"="}, {"-"}), line
     for line in lines:
         assert not re.search(r"(?<!\\)<[A-Za-z!/?]", line), line
@@ -165,16 +168,18 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("data", "shown"),
     [
-        (b"", "\n"),
+        (b"", ""),
+        (b"\n", "\n"),
         (b"one\ntwo", "one\ntwo\n"),
         (b"one\r\ntwo\r\n", "one\ntwo\n"),
         (b"\x1b[31mred\x07\x00", "\\x1b[31mred\\x07\\x00\n"),
         (b"\xff\xfe\xc3", "\\xff\\xfe\\xc3\n"),
         ("\u202egnp.exe\u2028\ufeff".encode(), "\\u202egnp.exe\\u2028\\ufeff\n"),
         (b"  indented\n\n\nend\n", "  indented\n\n\nend\n"),
+        (b"a\rb\tc\r\r\n", "a\\rb\tc\\r\n"),
         (b"a" * (1 << 20) + b"\n" + b"\x9b" * 10, "a" * (1 << 20) + "\n" + "\\x9b" * 10 + "\n"),
     ],
-    ids=["empty", "no-final-newline", "crlf", "escapes", "no-utf8", "reversed", "indented", "long"],
+    ids=["empty", "blank", "no-final-newline", "crlf", "escapes", "no-utf8", "reversed", "indented", "returns", "long"],
 )
 def test_a_hand_written_summary_is_shown_escaped(root: Path, data: bytes, shown: str) -> None:
     plant(root / "dev" / "state.md", data)

@@ -1,4 +1,7 @@
-"""The watcher sees every kind of reply and record, and what breaks a schema fails the test in which it happens."""
+"""The watcher sees every kind of reply and record, and what breaks a schema fails the test in which it happens.
+
+That it sees the reply of each command is tested where each is called, in test_json_replies.py.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import pytest
 from agent_chat.cli import output
 from agent_chat.storage.filesystem import FileSystem
 from tests.cli import leasing
-from tests.cli.json_calls import CALLS, answer, make_root, prepare
+from tests.cli.json_calls import CALLS, answer, make_root
 from tests.support import schemas, verdicts
 from tests.support.cli import REPOSITORY, FakeClock, message_file, plant, run, run_process, workspace_on
 from tests.support.leases import legacy_task
@@ -49,14 +52,6 @@ def root(tmp_path: Path) -> Path:
 
 
 # -- it sees all -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_the_reply_of_every_command_is_judged(name: str, root: Path) -> None:
-    call = prepare(root, name)
-    before = JUDGED[REPLY + name]
-    answer(root, *call)
-    assert JUDGED[REPLY + name] == before + 1
 
 
 def test_an_error_of_a_command_and_one_to_no_command_are_judged(root: Path) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CODES_OF_DISKS = (errno.EIO, errno.ENOSPC, errno.EACCES)
 # What is counted of what is shown in a field of a state.
-_COUNTED = {"open_tasks": ("finished_tasks",), "resolved_blockers": ("messages", "latest_seq")}
+_COUNTED = {"open_tasks": ("finished_tasks",)}
 _UNDONE = ("MESSAGE_PUBLICATION_UNKNOWN", "OUTPUT_FAILED")  # codes that do not say that nothing was done
 
 

@@ -23,7 +23,7 @@ MENDING = "agent_chat.operations.mending"
 MESSAGE_STORE = "agent_chat.storage.message_store"
 MESSAGES = "agent_chat.operations.messages"
 PUBLICATION = "agent_chat.storage.publication"
-STATE = "agent_chat.operations.state"
+SOURCES = "agent_chat.operations.state_sources"
 
 POST, READ, COMPACT = "post, a reply", "read, from a cursor", "compact, over another"
 
@@ -201,13 +201,19 @@ FAULTS = (
     ),
     Fault(
         "path locks that cannot be read are none",
-        (Edit(STATE, 'self._unread(LOCK, "path locks", error)\n            return None', "return ()"),),
+        (Edit(SOURCES, 'self._unread(LOCK, "path locks", error)\n            return None', "return ()"),),
         on("compact, first", failing),
         "a failing disk is answered with 0",
     ),
     Fault(
         "a message that cannot be read is left out in silence",
-        (Edit(STATE, "self._left_out(MESSAGE, code, f", "str(f"),),
+        (
+            Edit(
+                SOURCES,
+                'self._left_out(MESSAGE, "STATE_IO_ERROR" if fault.passing else "STATE_MALFORMED_SOURCE", text)',
+                "pass",
+            ),
+        ),
         on("state, with a cache", failing),
         "a failing disk is answered with 0",
     ),

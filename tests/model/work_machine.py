@@ -299,7 +299,8 @@ class WorkMachine(RuleBasedStateMachine):
         assert self.locks.overlaps(self.now) == []
 
     def _tasks_agree(self) -> None:
-        found, warnings = task_views.every(self.channel(), self.clock.moment())
+        listed = task_views.every(self.channel(), self.clock.moment())
+        found, warnings = listed.views, listed.told.warnings
         pending = self.pending.get("tasks")
         assert len(warnings) == (pending is not None)
         assert {

@@ -65,11 +65,11 @@ class TaskRoom(Room):
 
     def every(self) -> dict[str, TaskView]:
         """All tasks as they are shown, by id."""
-        return {view.task.id: view for view in task_views.every(self.reopened(), self.clock.moment())[0]}
+        return {view.task.id: view for view in task_views.every(self.reopened(), self.clock.moment()).views}
 
     def warnings(self) -> tuple[str, ...]:
         """What is said beside the list of tasks."""
-        return task_views.every(self.reopened(), self.clock.moment())[1]
+        return task_views.every(self.reopened(), self.clock.moment()).told.warnings
 
     def ready(self) -> list[str]:
         """The ids of the tasks that are listed as ready."""

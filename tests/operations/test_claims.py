@@ -239,7 +239,8 @@ def test_a_reader_meanwhile_sees_the_task_before_or_after_and_no_damage(room: Ta
         act = (lambda step: room.act("release")) if claimed else (lambda step: room.claim())
         files = InterveningFileSystem(str(room.root), room.clock, n=n, act=act)
         channel = Channel(Workspace(str(room.root), clock=room.clock, files=files), "dev")
-        (view,), warnings = task_views.every(channel, room.clock.moment())
+        listed = task_views.every(channel, room.clock.moment())
+        (view,), warnings = listed.views, listed.told.warnings
         assert warnings == (), n
         assert (view.task.owner, view.claim is not None) in ((None, False), ("bob", True)), n
         seen.add(view.task.owner)

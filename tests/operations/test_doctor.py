@@ -112,6 +112,7 @@ DAMAGES: dict[str, Damage] = {
     ),
     "channel.lock": Damage(lock_folder, "dev/.lock"),
     "channel.folders": Damage(cache_file, "dev/.cache"),
+    "channel.numbers": Damage(lambda room: room.plant(999_999_999), "dev/999999999-alice-m.md"),
     "message.file": Damage(lambda room: (room.folder / "0003-bob-m.md").mkdir(), "dev/0003-bob-m.md"),
     "message.valid": Damage(lambda room: plant(room.folder / "0003-bob-m.md", message_file(7)), "dev/0003-bob-m.md"),
     "message.unfinished": Damage(
@@ -259,6 +260,15 @@ def test_a_lock_that_is_held_is_found(healthy: Room) -> None:
 
 # --- what makes a command fail makes the doctor fail ----------------------------------------------------------------
 
+
+def test_a_lock_that_goes_from_one_to_the_next_is_no_finding(healthy: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    holders = iter([" by process 7", " by process 8"])
+    monkeypatch.setattr(FileLock, "acquire", lambda *_, **__: False)
+    monkeypatch.setattr(FileLock, "holder", lambda _: next(holders))
+    assert [finding.id for finding in findings_of(healthy.workspace)] == []
+    assert list(holders) == []
+
+
 CALLS = [
     ["channels"],
     ["inbox", "--as", "bob"],
@@ -276,6 +286,10 @@ CALLS = [
     ["wait", "dev", "--as", "bob", "--timeout", "0"],
     ["claim", "dev", "task-9.md", "--as", "bob"],
     ["init", "another"],
+    ["state", "dev"],
+    ["compact", "dev"],
+    ["event", "read", "dev"],
+    ["event", "post", "dev", "--from", "bob", "--type", "status", "--harness", "h", "--status", "busy"],
 ]
 
 
@@ -319,6 +333,10 @@ BROKEN: dict[str, Callable[[Room], object]] = {
             "dev/.cursors/bob.lock": ("folder", "dangling link"),
             "dev/.cursors/bob.waiting": ("folder", "dangling link"),
             "dev/0002-alice-m.md": ("folder", "dangling link"),
+            "dev/state.md": ("folder",),
+            "dev/.cache/taken-back-0003": ("folder",),
+            "dev/.cache/locks.index": ("folder", "dangling link"),
+            "dev/.cache/messages.index": ("folder", "dangling link"),
         }.items()
         for kind in kinds
     },

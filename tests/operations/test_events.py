@@ -308,3 +308,9 @@ def test_the_events_of_its_channels_are_read(tmp_path: Path, channel: str, numbe
     found = events.read(open_channel(workspace_on(tmp_path / "root", clock=FakeClock(START)), channel))
     assert [(each.seq, each.error) for each in found.read] == [(seq, None) for seq in numbers]
     assert tree_of(tmp_path / "root") == before
+
+
+@pytest.mark.parametrize("status", ["event.capability", "event.other", "event.", "event.status.x", "Event.Status"])
+def test_an_event_under_the_status_of_another_is_none(room: Room, status: str) -> None:
+    plant_event(room, 1, BUSY, status=status)
+    assert codes(events.read(room.reopened())) == [(1, "EVENT_INVALID_TYPE")]

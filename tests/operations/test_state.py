@@ -7,26 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_chat.operations import claims
-from agent_chat.operations.leases import Actor
-from agent_chat.operations.recovery import recover_pending
+from agent_chat.operations import channels
 from agent_chat.operations.state import Blocker, Item, Owner, State, summarize
 from agent_chat.operations.state_text import markdown
 from agent_chat.operations.task_records import Dependency
 from agent_chat.records.highlight import MAX_DETAILS
 from agent_chat.records.message import AUDIT_PREFIXES
 from agent_chat.storage.channel import Channel
-from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
 from agent_chat.storage.workspace import Workspace
 from tests.operations.lock_room import ANNOUNCED, UNANNOUNCED
 from tests.operations.state_room import StateRoom
 from tests.support.cli import START
 from tests.support.leases import STAMP
+from tests.support.roots import tree
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from agent_chat.storage.journal import Journal
 
 
 @pytest.fixture
@@ -85,6 +81,16 @@ def test_an_empty_channel_has_an_empty_state(room: StateRoom) -> None:
     )
 
 
+def test_files_that_are_set_aside_count_as_lists_count_them(room: StateRoom) -> None:
+    room.say()
+    room.put("0007-bob-x.md", b"damaged")
+    room.put("20260102-notes.md", b"a date is no number")
+    found = room.summary()
+    assert (found.count, found.latest) == (2, 7)
+    listed = channels.overview(room.reopened())
+    assert (found.count, found.latest) == (listed.count, listed.latest)
+
+
 def test_topic_and_numbers_are_those_of_the_channel(tmp_path: Path) -> None:
     room = StateRoom(tmp_path, topic="parser: é\n# two lines")
     room.say()
@@ -107,12 +113,33 @@ def test_decisions_are_messages_by_title_or_status_and_tasks_by_title(room: Stat
     room.update("T-3", title="Decision: six")
     room.say("Re: Decision: one", reply="1")
     assert room.summary().decisions == (
+        Item(**of_task("T-1", "four", "a\nb\n")),
+        Item(**of_task("T-3", "six", author="bob", status="done")),
         Item(**of_message(1, "one", "because\n", slug="decision-one")),
         Item(**of_message(3, "t", "why\n", "bob")),
         Item(**of_message(4, "three", slug="decision-three")),
-        Item(**of_task("T-1", "four", "a\nb\n")),
-        Item(**of_task("T-3", "six", author="bob", status="done")),
     )
+
+
+def test_tasks_come_first_in_order_of_their_last_change(room: StateRoom) -> None:
+    room.say("Decision: x")
+    room.say("Evidence: y")
+    for id in ("T-3", "T-1", "T-2", "T-4"):
+        room.create(id, title="Decision: t", acceptance=("a",))
+    room.clock.turn(60)
+    for id in ("T-4", "T-1"):
+        room.claim(id)
+        room.act("done", id)
+    room.clock.turn(60)
+    for id in ("T-2",):
+        room.claim(id)
+        room.act("done", id)
+    found = room.summary()
+    assert [item.task or item.seq for item in found.decisions] == ["T-3", "T-1", "T-4", "T-2", 1]
+    assert [item.task or item.seq for item in found.verification] == ["T-1", "T-4", "T-2", 2]
+    room.clock.step(-9999)
+    room.update("T-2", title="Decision: earlier, by a clock that was set back")
+    assert [item.task for item in room.summary().decisions[:-1]] == ["T-2", "T-3", "T-1", "T-4"]
 
 
 def test_order_is_by_number_and_never_by_time(room: StateRoom) -> None:
@@ -171,6 +198,30 @@ def test_blockers_are_messages_until_they_are_resolved(room: StateRoom) -> None:
         Blocker(**of_message(1, "one", "see\n", slug="blocker-one"), kind="message", resolved_by=5),
         Blocker(**of_message(3, "three", slug="blocker-three"), kind="message", resolved_by=6),
     )
+
+
+def test_a_reply_that_repeats_the_title_of_a_blocker_ends_it_and_is_none(room: StateRoom) -> None:
+    room.say("Blocker: db down")
+    room.say("Blocker: db down", reply="1", status="resolved")
+    found = room.summary()
+    assert (found.blockers, [(each.seq, each.resolved_by) for each in found.resolved]) == ((), [(1, 2)])
+    room.say("Blocker: db down", reply="2")
+    assert [each.seq for each in room.summary().blockers] == [3]
+
+
+def test_of_two_that_had_one_number_neither_is_resolved_by_it(room: StateRoom) -> None:
+    """A merge brings two messages under one number, then a reply comes, then the doctor gives one a new number."""
+    room.plant(1, title="Blocker: one")
+    room.plant(1, sender="bob", title="Blocker: two")
+    room.plant(2, reply_to="1", status="resolved")
+    assert [each.file for each in room.summary().blockers] == ["0001-alice-m.md", "0001-bob-m.md"]
+    (room.folder / "0001-bob-m.md").unlink()
+    room.plant(3, sender="bob", title="Blocker: two", was="1")
+    assert [each.seq for each in room.summary().blockers] == [1, 3]
+    room.plant(4, reply_to="3", status="resolved")
+    room.plant(5, reply_to="1", status="done")
+    found = room.summary()
+    assert (found.blockers, [(each.seq, each.resolved_by) for each in found.resolved]) == ((), [(1, 5), (3, 4)])
 
 
 def test_one_that_was_renumbered_stays_resolved(room: StateRoom) -> None:
@@ -259,7 +310,7 @@ def test_locks_are_shown_as_lists_show_them_damaged_and_pending_ones_included(ro
     found, listed = room.summary(), room.listed()
     assert found.locks == listed
     assert [(lock.owner, lock.pending) for lock in listed] == [("?", False), ("alice", False), ("carol", True)]
-    assert [owner.name for owner in found.owners] == ["alice", "carol"]
+    assert [owner.name for owner in found.owners or ()] == ["alice", "carol"]
     pending, damaged = found.warnings
     assert pending.startswith("lock of ")
     assert damaged.startswith(f"PATH_LOCK_INVALID_RECORD: dev/locks/{first}.json is damaged")
@@ -311,6 +362,18 @@ def test_it_depends_on_the_files_alone_but_for_leases(room: StateRoom, tmp_path:
     ]
 
 
+def test_who_wants_nothing_stored_gets_the_same_state(room: StateRoom, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_chat.storage.message_index.READ_DIRECTLY", 0)
+    room.say("Decision: x")
+    room.lock("a.py")
+    room.clock.turn(60)
+    before = tree(room.root)
+    found = room.summary(store=False)
+    assert tree(room.root) == before
+    assert room.summary() == room.summary(exact=True) == found
+    assert tree(room.root) != before
+
+
 def test_it_is_the_same_however_the_root_was_named(room: StateRoom, tmp_path: Path) -> None:
     """Who compacts it elsewhere must not change a file that git has."""
     room.say("Decision: x")
@@ -325,48 +388,3 @@ def test_it_is_the_same_however_the_root_was_named(room: StateRoom, tmp_path: Pa
     shutil.move(room.root, tmp_path / "elsewhere")
     moved = Workspace(str(tmp_path / "elsewhere"), clock=room.clock)
     assert markdown(summarize(Channel(moved, "dev"))) == text
-
-
-@pytest.mark.parametrize("at", [UNANNOUNCED, ANNOUNCED])
-@pytest.mark.parametrize("journal", [OF_TASKS, OF_LOCKS], ids=["tasks", "locks"])
-def test_what_is_pending_is_shown_as_recovery_will_decide_it(room: StateRoom, journal: Journal, at: int) -> None:
-    """Nothing is shown that a recovery undoes, and nothing is missing that it finishes."""
-    room.say("Decision: x")
-    room.create("T-1", title="Decision: y", acceptance=("a",))
-    bob = Actor(name="bob")
-    if journal == OF_LOCKS:
-        room.leave_pending(at, "a.py")
-    else:
-        room.die(at, lambda channel: claims.claim(channel, "T-1", bob))
-    before = room.summary()
-    assert before.tasks is not None
-    finishes = at == ANNOUNCED
-    assert [lock.pending for lock in before.locks or ()] == [True] * (finishes and journal == OF_LOCKS)
-    assert before.tasks[0].pending == (journal == OF_TASKS)
-    assert before.tasks[0].task.status == ("in_progress" if finishes and journal == OF_TASKS else "open")
-    (warning,) = before.warnings
-    shown = "after it, which recovery finishes" if finishes else "before it, to which recovery returns"
-    assert warning.endswith(f"shown is the state {shown}: agent-chat {journal.recovery} dev --as NAME")
-    recover_pending(room.reopened(), journal, "carol")
-    after = room.summary()
-    assert after.warnings == ()
-    assert settled_lines(after) == settled_lines(before)
-
-
-def settled_lines(found: State) -> list[str]:
-    """The lines of a state that a recovery must not change: all but that something is pending, and what it posts."""
-    text = markdown(found.replace(count=0, latest=0, warnings=()))
-    for told in (", in a pending change", ", held by a pending change", ", ready"):
-        text = text.replace(told, "")
-    return text.split("\n")
-
-
-def test_what_only_a_person_can_decide_is_shown_as_it_lies_there(room: StateRoom) -> None:
-    room.create("T-1")
-    room.put(OF_TASKS.entry, b"damaged")
-    found = room.summary()
-    assert found.tasks is not None
-    assert [view.task.id for view in found.tasks] == ["T-1"]
-    (warning,) = found.warnings
-    assert warning.startswith("a damaged entry is pending")
-    assert "shown are the files as they are; recovery needs a person" in warning

@@ -11,13 +11,16 @@ import pytest
 
 from agent_chat.errors import ChatError
 from agent_chat.operations import compaction
-from agent_chat.operations.state import CHANNEL, LOCK, MESSAGE, TASK, State, summarize
+from agent_chat.operations.state import State, summarize
+from agent_chat.operations.state_sources import CHANNEL, LOCK, MESSAGE, TASK
 from agent_chat.operations.state_text import markdown
+from agent_chat.records import claim as claim_record
+from agent_chat.records import task as task_record
 from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
 from tests.operations.lock_room import ANNOUNCED, UNANNOUNCED
 from tests.operations.room import refused
 from tests.operations.state_room import StateRoom, sections
-from tests.support.cli import FaultyFiles, message_file, plant
+from tests.support.cli import START, FaultyFiles, message_file, plant
 from tests.support.recording import RecordingFileSystem
 from tests.support.roots import tree
 
@@ -75,9 +78,11 @@ def require_missing(channel: Channel, source: str, code: str, whole: State) -> N
     assert "dev/" in warning
     mine, other = (found.tasks, found.locks) if source == TASK else (found.locks, found.tasks)
     assert mine is None
+    assert found.owners is not None
     assert other == (whole.locks if source == TASK else whole.tasks)
     assert found.partial == {source}
-    assert [item for item in found.decisions if item.source == MESSAGE] == list(whole.decisions[:1])
+    of_others = [item for item in whole.decisions if item.source == MESSAGE or source == LOCK]
+    assert list(found.decisions) == of_others != []
     require_remarks(markdown(found), missing, source)
     error = refused(code, lambda: summarize(channel, strict=True))
     assert (error.message, error.next) == (f"not in the state: {warning}", "agent-chat doctor dev")
@@ -135,7 +140,7 @@ def test_one_record_on_a_failing_disk_leaves_open_what_the_others_are(room: Stat
 
 def test_all_that_cannot_be_read_is_named_at_once(room: StateRoom) -> None:
     found = summarize(faulty(room, errno.EIO, ".json", "read_file"))
-    assert (found.topic, found.tasks, found.locks) == (None, None, None)
+    assert (found.topic, found.tasks, found.locks, found.owners) == (None, None, None, None)
     assert [warning.partition(":")[0] for warning in found.warnings] == [
         "_meta.json cannot be read",
         "the tasks cannot be read",
@@ -170,6 +175,26 @@ def folder_at(place: str) -> Break:
 
 def unfinished(room: StateRoom) -> None:
     plant(room.folder / "0099-bob-x.md", b"---\nseq: 99\n", at=room.clock.now() - 1)
+
+
+def claimed(status: str = "") -> Break:
+    """Puts a claim of bob's on T-3, which has a status, or is not there."""
+
+    def put_claim(room: StateRoom) -> None:
+        if status:
+            room.at(status, "T-3")
+        room.put("claims/T-3.bob.json", claim_record.render(room.claims()["T-1.bob.json"].replace(task_id="T-3")))
+
+    return put_claim
+
+
+def ends_otherwise(room: StateRoom) -> None:
+    claim = room.claims()["T-1.bob.json"]
+    room.put("claims/T-1.bob.json", claim_record.render(claim.replace(lease=claim.lease.replace(expires=START + 60))))
+
+
+def ends_never(room: StateRoom) -> None:
+    room.put("tasks/T-1.json", task_record.render(room.task("T-1").replace(lease_expires_at=None)))
 
 
 class Bad(NamedTuple):
@@ -216,6 +241,37 @@ DAMAGE = {
         INVALID,
         TASK,
         ("T-1",),
+    ),
+    "a claim of nothing": Bad(
+        put("claims/T-3.bob.json", b"{"),
+        "LEASE_INVALID_RECORD: dev/claims/T-3.bob.json is damaged",
+        INVALID,
+        TASK,
+    ),
+    "a claim whose name tells nothing": Bad(
+        put("claims/x.json", b"{"), "LEASE_INVALID_RECORD: dev/claims/x.json is damaged", INVALID, TASK
+    ),
+    "a claim on a task that is missing": Bad(
+        claimed(), "dev/claims/T-3.bob.json: bob holds task T-3, which is not there", INVALID, TASK
+    ),
+    "a claim on a task that is done": Bad(
+        claimed("done"), "dev/claims/T-3.bob.json: bob holds task T-3, which is done", INVALID, TASK
+    ),
+    "a claim on a task that is cancelled": Bad(
+        claimed("cancelled"), "dev/claims/T-3.bob.json: bob holds task T-3, which is cancelled", INVALID, TASK
+    ),
+    "a claim that ends when its task does not say": Bad(
+        ends_otherwise,
+        "dev/claims/T-1.bob.json: the lease ends 2026-01-02T03:05:05+00:00, by its task 2026-01-02T03:09:05+00:00",
+        INVALID,
+        TASK,
+        ("T-1",),
+    ),
+    "a claim of whose end its task says nothing": Bad(
+        ends_never,
+        "dev/claims/T-1.bob.json: the lease ends 2026-01-02T03:09:05+00:00, by its task never",
+        INVALID,
+        TASK,
     ),
     "a lock": Bad(
         put(f"locks/{AT}.json", b"{"), f"PATH_LOCK_INVALID_RECORD: dev/locks/{AT}.json is damaged", INVALID, LOCK
@@ -294,10 +350,14 @@ def test_a_cache_that_cannot_be_used_is_told_and_not_refused(room: StateRoom, mo
     (room.folder / ".cache" / "messages.index").mkdir()
     room.clock.turn(10)
     found = room.summary(strict=True)
-    assert [warning.partition(",")[0] for warning in found.warnings] == [
+    assert [note.partition(",")[0] for note in found.notes] == [
         ".cache/messages.index cannot be read",
         ".cache/messages.index cannot be stored",
     ]
+    assert (found.warnings, found.partial) == ((), frozenset())
+    (room.folder / ".cache" / "messages.index").rmdir()
+    assert found.replace(notes=()) == room.summary(strict=True), "it is of this call alone"
+    assert markdown(found) == room.text()
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.EACCES, errno.ENOENT])

@@ -11,6 +11,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from agent_chat.operations import compaction
+from agent_chat.operations.state import Item
+from agent_chat.operations.state_sources import MESSAGE, TASK
 from agent_chat.operations.state_text import DETAILED, LATEST, QUOTED_CHARACTERS, QUOTED_LINES, markdown
 from agent_chat.records import channel_meta, message, path_lock, task
 from agent_chat.records.message import Message
@@ -190,6 +192,38 @@ def test_all_decisions_and_blockers_are_named(room: StateRoom, more: int) -> Non
     assert room.section("Blockers") == [f"- #{100 + n} b{n} (alice)" for n in range(1, count + 1)]
 
 
+def items(source: str, count: int) -> tuple[Item, ...]:
+    """So many decisions or pieces of evidence of one source."""
+    one = Item(source=source, title="t", author="alice", created="", details="why\n", length=4)
+    if source == MESSAGE:
+        return tuple(one.replace(seq=n) for n in range(1, count + 1))
+    return tuple(one.replace(created=0.0, task=f"T-{n}", status="done") for n in range(1, count + 1))
+
+
+@pytest.mark.parametrize("messages", [0, LATEST, LATEST + 1, DETAILED, DETAILED + 3])
+@pytest.mark.parametrize("tasks", [0, LATEST, LATEST + 2, DETAILED, DETAILED + 1])
+def test_limits_count_for_tasks_and_for_messages_apart(room: StateRoom, tasks: int, messages: int) -> None:
+    """Each have an order of their own: many of the one kind hide none of the other."""
+    both = items(TASK, tasks) + items(MESSAGE, messages)
+    shown = sections(markdown(room.summary().replace(decisions=both, verification=both)))
+
+    def lines(source: str, count: int, *, first: int, said: int) -> list[str]:
+        heads = [f"- #{n} t (alice)" if source == MESSAGE else f"- T-{n} done (alice): t" for n in range(1, count + 1)]
+        return [
+            line for n, head in enumerate(heads) if n >= first for line in (head, *(["  > why"] if n >= said else []))
+        ]
+
+    told = lines(TASK, tasks, first=0, said=tasks - DETAILED) + lines(
+        MESSAGE, messages, first=0, said=messages - DETAILED
+    )
+    older = max(tasks - DETAILED, 0) + max(messages - DETAILED, 0)
+    remark = ["", f"Not shown: what the first {older} say."] if older else []
+    assert shown["Decisions"] == (told or ["none"]) + remark
+    kept = lines(TASK, tasks, first=tasks - LATEST, said=0) + lines(MESSAGE, messages, first=messages - LATEST, said=0)
+    earlier = max(tasks - LATEST, 0) + max(messages - LATEST, 0)
+    assert shown["Verification"] == (kept or ["none"]) + (["", f"Not shown: {earlier} earlier."] if earlier else [])
+
+
 def test_a_task_names_some_of_what_it_waits_for_and_counts_the_rest(room: StateRoom) -> None:
     for n in range(1, 8):
         room.create(f"T-{n}")
@@ -204,6 +238,7 @@ NASTY = [
     "## Decisions", "# State of dev", "- #9 forged (alice)", "none", "incomplete: x", "Not shown: 3 earlier.", "---",
     "```", "~~~", "<!--", "<script>", "\\<b>", "> x", "  > x", "\t- x", "\r## x", "\u2028## x", "\x85- x", "\x1b[2J",
     "\u202ex", "x\n\n## Blockers\nnone", "- x\n- y", "\n", "x", ": ", ")", ", by #1", "\x0c# x", "===",
+    "[x]: /y", "> - [x]: <y> 'z'", "[x", "]: /y",
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(NASTY) | st.text(max_size=4), min_size=1, max_size=4).map("\n".join) | st.text()
 # What stands in the place of other people's text where it does no harm.
@@ -324,7 +359,9 @@ def test_names_that_are_no_text_are_shown_and_written(room: StateRoom, place: by
     text = room.text()
     assert len(text.encode("utf-8").splitlines()) == text.count("\n")
     assert not DANGER & set(text)
-    more = [line for line in own_lines(text) if line not in before]
+    more = [line for line in own_lines(text)[2:] if line not in before]
+    assert own_lines(text)[0] == before[0]
+    assert own_lines(text)[1].startswith("As of ")
     assert {line.partition(" ")[0] for line in more if line} <= {"-", "##", "incomplete:"}
     compaction.compact(room.reopened())
     assert (room.folder / "state.md").read_text("utf-8") == text

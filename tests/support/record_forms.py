@@ -76,7 +76,7 @@ def header_faults(name: str, text: str) -> tuple[dict[str, Any], list[str]]:
     return theirs, found
 
 
-@functools.lru_cache(maxsize=1 << 14)  # it stands in its entry, and then under its name
+@functools.lru_cache(maxsize=1 << 10)  # it stands in its entry, and then under its name
 def _message_faults(place: str, data: bytes) -> tuple[str, ...]:
     head, body = frontmatter.split(data)
     if not data.startswith(_OPENING):
@@ -128,7 +128,7 @@ def _entry_faults(place: str, data: bytes) -> list[str]:
     return [*found, *phase_faults(phases.decode("utf-8"), filed=name != ".pending.md" and not kept)]
 
 
-@functools.lru_cache(maxsize=1 << 14)  # the phases are all that changes of an entry
+@functools.lru_cache(maxsize=1 << 10)  # the phases are all that changes of an entry
 def _plan_faults(channel: str, data: bytes) -> tuple[str, tuple[str, ...]]:
     """The transaction of an entry, and what is wrong with all of it but the phases."""
     head, rest = frontmatter.split(data)

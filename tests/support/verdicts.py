@@ -33,7 +33,7 @@ WRONG = "to words that are no command"
 # How much was judged, of each command's replies and each kind of record.
 JUDGED: Counter[str] = Counter()
 _found: list[str] = []
-_good: set[tuple[str, str | bytes]] = set()
+_good: set[int] = set()  # hashes: what was judged in a night would not fit in memory
 
 
 class SchemaError(AssertionError):
@@ -73,7 +73,7 @@ def judge(seen: Seen) -> None:
 
 def is_good(place: str, data: bytes) -> bool:
     """Tells whether a record was judged, and good."""
-    return (place, data) in _good
+    return hash((place, data)) in _good
 
 
 def judge_child(seen: Iterable[Seen]) -> None:
@@ -87,7 +87,7 @@ def judge_child(seen: Iterable[Seen]) -> None:
 
 def _judge_output(seen: Printed) -> None:
     JUDGED[REPLY + (seen.command or WRONG)] += 1
-    if seen in _good:
+    if hash(seen) in _good:
         return
     *lines, rest = seen.text.split("\n")
     faults = ["its last line has no end"] if rest else []
@@ -100,7 +100,7 @@ def _judge_output(seen: Printed) -> None:
             faults.append(f"no JSON: {error}")
     if faults:
         _fail(f"what {seen.command or 'a call of no command'} printed", faults, seen.text)
-    _good.add(seen)
+    _good.add(hash(seen))
 
 
 def _faults_of_file(seen: Written) -> list[str]:
@@ -111,7 +111,7 @@ def _settle(seen: Written, faults: list[str]) -> None:
     JUDGED[RECORD + str(kind_of(seen.place))] += 1
     if faults:
         _fail(f"{seen.place}, as it was written,", faults, seen.data.decode("utf-8", "replace"))
-    _good.add((seen.place, seen.data))
+    _good.add(hash((seen.place, seen.data)))
 
 
 def _fail(what: str, faults: Sequence[str], text: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _FENCE = re.compile(r'"fence": \d+')
-_LAST_SECTION = re.compile(rb"\n## Verification\n(.+\n)+(\n## Warnings\n(.+\n)+)?\Z")
+_LAST_SECTION = re.compile(rb"\n## Verification\n(.+\n)+(\n(Not shown|incomplete): .+\n)*(\n## Warnings\n(.+\n)+)?\Z")
 _MOMENT = re.compile(rb"^As of .*$|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.MULTILINE)
 
 
