@@ -113,6 +113,17 @@ def render(meta: ChannelMeta) -> bytes:
     return json_codec.canonical(fields)
 
 
+def odd_fields(data: bytes) -> tuple[str, ...]:
+    """Returns the fields of a record of ours that can be read, and that we would not have written so."""
+    meta = parse(data)
+    fields = json_codec.object_of(json_codec.decode(data))
+    if fields.get("schema_version") is None:
+        return ()  # another program's
+    written = json_codec.object_of(json_codec.decode(render(meta)))
+    odd = {key for key in fields.keys() | written.keys() if key not in fields or fields[key] != written.get(key)}
+    return tuple(sorted(odd | ({"owner"} if meta.owner and names.fault_of_name(meta.owner) else set())))
+
+
 def _text(fields: dict[str, object], key: str) -> str:
     value = fields.get(key)
     if value is None:
