@@ -10,7 +10,7 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import CODES, ChatError
 from agent_chat.operations import cache_checks, markers, message_checks, record_checks
-from agent_chat.operations.findings import Finding, check_kind, unreadable
+from agent_chat.operations.findings import LOCK_LOOKS, LOCK_SECONDS, Finding, check_kind, unreadable
 from agent_chat.records import channel_meta
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication, real_place
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from agent_chat.storage.workspace import Workspace
 
     Progress = Callable[[str, int, int], None]
-
-
-# A lock is held for long if one process has it at each of so many looks.
-LOCK_LOOKS = 3
-LOCK_SECONDS = 0.5
 
 
 class Examined(Value):

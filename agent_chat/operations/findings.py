@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 ERROR = "error"
 WARNING = "warning"
+# A lock is held for long if one process has it at each of so many looks, which take so long each.
+LOCK_LOOKS = 3
+LOCK_SECONDS = 0.5
 
 # id: (severity, what must hold). docs/format.md has the same list, and the doctor's tests plant one damage for each.
 INVARIANTS: dict[str, tuple[str, str]] = {

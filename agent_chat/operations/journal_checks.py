@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from agent_chat.errors import ChatError
 from agent_chat.operations import replay
-from agent_chat.operations.findings import Finding, mode_findings, unreadable
+from agent_chat.operations.findings import LOCK_LOOKS, LOCK_SECONDS, Finding, mode_findings, unreadable
 from agent_chat.records import journal_entry
 from agent_chat.storage import recovery
 from agent_chat.storage.file_lock import FileLock
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 FOLDERS = (TASKS, CLAIMS, LOCKS, *(journal.audit for journal in JOURNALS))
 KEPT = "-kept-"
-_LOCK_SECONDS = 0.5
 _END = ".md"
 
 
@@ -95,13 +94,21 @@ def _is_known(folder: str, name: str) -> bool:
 
 
 def _check_pending(channel: Channel, journal: Journal) -> Iterator[Finding]:
+    """Judges what is pending, under the lock; where others hold that all the while, if it is the same at every look."""
+    before = RecordStore(channel, journal).mark()
     if not RecordStore(channel, journal).is_pending:
         return
     lock = FileLock(channel.workspace.files, channel.layout.lock, channel.workspace.clock)
-    try:
-        held = lock.acquire(_LOCK_SECONDS, create=False)
-    except (OSError, ChatError):
-        held = False  # the doctor tells of the lock elsewhere; what is pending is looked at all the same
+    held = False
+    for _ in range(LOCK_LOOKS):
+        try:
+            held = lock.acquire(LOCK_SECONDS, create=False)
+        except (OSError, ChatError):
+            break  # the doctor tells of the lock elsewhere; what is pending is looked at all the same
+        if held:
+            break
+        if RecordStore(channel, journal).mark() != before:
+            return  # writers are at work
     try:
         yield from _judged(channel, journal)
     finally:

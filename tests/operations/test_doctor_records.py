@@ -91,6 +91,21 @@ def test_a_change_that_is_under_way_is_no_finding(sound: Room, monkeypatch: pyte
     assert [id for id, _ in found_in(sound) if id != "channel.lock"] == []
 
 
+def test_changes_that_follow_each_other_are_no_finding(sound: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a busy channel something is pending at each look, and others hold the lock: but not the same, and in turn."""
+    pending = put_entry(sound, "locks")
+
+    def acquire(*_: object, **__: object) -> bool:
+        pending.rename(pending.with_name("20260102T030405Z-bob-lock-f.md"))
+        put_entry(sound, "locks")
+        return False
+
+    plant(sound.folder / ".lock")
+    monkeypatch.setattr("agent_chat.operations.journal_checks.FileLock.acquire", acquire)
+    found = [id for id, _ in found_in(sound) if id not in ("channel.lock", "journal.filed")]
+    assert found == []
+
+
 def test_what_only_one_look_sees_is_no_finding(sound: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between a task and its claim a writer changes both; the next look sees that they agree."""
     put_task(sound, "held")
