@@ -50,6 +50,7 @@ REFUSED: dict[str, set[str]] = {
         "TASK_NOT_FOUND",
     },
     "lock.overlap": {"PATH_LOCK_CONFLICT", "PATH_LOCK_NOT_FOUND"},
+    "channel.numbers": {"CHANNEL_DAMAGED", "TASK_NOT_FOUND", "PATH_LOCK_NOT_FOUND", "STATE_AUDIT_FAILED"},
     "channel.workspace": {"PATH_LOCK_PATH_OUTSIDE_WORKSPACE"},
     "journal.pending": {"LEASE_TRANSACTION_PENDING", "PATH_LOCK_TRANSACTION_PENDING"},
     "journal.valid": {"LEASE_TRANSACTION_PENDING", "PATH_LOCK_TRANSACTION_PENDING", "RECORD_VERSION"},
