@@ -12,6 +12,7 @@ from agent_chat.storage.journal import OF_LOCKS
 from agent_chat.storage.layout import TAKEN_BACK_PREFIX
 from agent_chat.storage.lock_index import LOCKS_FILE, LockIndex
 from agent_chat.storage.message_index import HIGHLIGHTS_FILE, MESSAGES_FILE, READ_DIRECTLY, MessageIndex
+from agent_chat.storage.message_numbers import seq_of
 from agent_chat.storage.message_store import Stored
 from agent_chat.storage.record_store import RecordStore
 
@@ -60,13 +61,21 @@ def _finding(channel: Channel, name: str, message: str, *, remedy: str = "") -> 
 
 
 def _check_messages(channel: Channel, name: str, stored: Sequence[Stored]) -> Iterator[Finding]:
-    """Compares what a cache tells of messages with what these are; twice, since somebody may edit one meanwhile."""
-    difference = _difference(_told(channel, name), stored)
-    if difference:
-        numbers = channel.messages.numbers()
-        again = [item for seq, files in numbers.after(0) for item in channel.messages.stored(seq, files)]
-        if _difference(_told(channel, name), again):
+    """Compares what a cache tells of messages with what these are.
+
+    What seems to differ is looked at between two readings of all messages: where these differ somebody is editing, and
+    it is left to the next run.
+    """
+    if _difference(_told(channel, name), stored):
+        before = _read(channel)
+        difference = _difference(_told(channel, name), before)
+        if difference and before == _read(channel):
             yield _finding(channel, name, difference)
+
+
+def _read(channel: Channel) -> list[Stored]:
+    numbers = channel.messages.numbers()
+    return [item for seq, files in numbers.after(0) for item in channel.messages.stored(seq, files)]
 
 
 def _told(channel: Channel, name: str) -> Known | None:
@@ -87,6 +96,9 @@ def _difference(told: Known | None, stored: Sequence[Stored]) -> str:
     found: list[Highlight] = []
     parents: dict[int, int] = {}
     there: dict[int, int] = {}
+    for fault in told.faults:
+        number = seq_of(fault.file) or 0
+        there[number] = there.get(number, 0) + (not fault.is_copy)
     for item in stored:
         seq = item.message.seq
         there[seq] = there.get(seq, 0) + 1

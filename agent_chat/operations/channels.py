@@ -53,8 +53,12 @@ def plan_channel(
     if agents and head and not names.contains(agents + people, head):
         agents += (head,)
     text = topic or ""
-    if "\0" in text or len(text.encode("utf-8", "replace")) > MAX_TOPIC_BYTES:
-        raise ChatError("CHANNEL_INVALID", f"a channel's topic has at most {MAX_TOPIC_BYTES} bytes and no NUL")
+    if not _is_text(text) or "\0" in text or len(text.encode("utf-8")) > MAX_TOPIC_BYTES:
+        raise ChatError(
+            "CHANNEL_INVALID", f"a channel's topic is UTF-8 of at most {MAX_TOPIC_BYTES} bytes, with no NUL"
+        )
+    if not _is_text(work_tree or ""):
+        raise ChatError("CHANNEL_INVALID", f"the work tree {names.quoted(work_tree or '')} has a name that is no UTF-8")
     return ChannelMeta(
         channel=names.channel_name(name),
         members=agents,
@@ -65,6 +69,15 @@ def plan_channel(
         level=level or "PUBLIC",
         workspace=work_tree or "",
     )
+
+
+def _is_text(text: str) -> bool:
+    """Tells whether a text has UTF-8: words of a command line that have none hold lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def create(workspace: Workspace, meta: ChannelMeta) -> Channel:

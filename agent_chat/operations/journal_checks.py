@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.journal import Journal
     from agent_chat.storage.message_store import Stored
+    from agent_chat.storage.record_store import Mark
 
 FOLDERS = (TASKS, CLAIMS, LOCKS, *(journal.audit for journal in JOURNALS))
 KEPT = "-kept-"
@@ -95,7 +96,7 @@ def _is_known(folder: str, name: str) -> bool:
 
 def _check_pending(channel: Channel, journal: Journal) -> Iterator[Finding]:
     """Judges what is pending, under the lock; where others hold that all the while, if it is the same at every look."""
-    before = RecordStore(channel, journal).mark()
+    before: Mark | None = RecordStore(channel, journal).mark()
     if not RecordStore(channel, journal).is_pending:
         return
     lock = FileLock(channel.workspace.files, channel.layout.lock, channel.workspace.clock)
@@ -104,8 +105,8 @@ def _check_pending(channel: Channel, journal: Journal) -> Iterator[Finding]:
         try:
             held = lock.acquire(LOCK_SECONDS, create=False)
         except (OSError, ChatError):
-            break  # the doctor tells of the lock elsewhere; what is pending is looked at all the same
-        if held:
+            before = None  # the doctor tells of the lock elsewhere; what is pending is looked at all the same
+        if held or before is None:
             break
         if RecordStore(channel, journal).mark() != before:
             return  # writers are at work

@@ -164,14 +164,38 @@ def _check_tasks(channel: Channel, now: Moment) -> list[Finding]:
     for stored_claim in claims[0].values():
         by_task.setdefault(names.fold(stored_claim.claim.task_id), []).append(stored_claim)
     for task_id, claimed in by_task.items():
-        if task_id not in damaged:
-            found += _check_claims(channel, by_id.get(task_id), claimed)
+        if task_id not in damaged and any(_check_claims(channel, by_id.get(task_id), claimed)):
+            found += _looked_at_again(records, claimed[0].claim.task_id)
         for each in claimed:
             found += _suspect(channel, each.place, each.claim.lease, now, f"task recover {{}} {each.claim.task_id}")
     for task_id, stored in by_id.items():
-        if task_id not in by_task and not any(claim_record.may_be_of(name, task_id) for name in claims[1]):
-            found += _check_unclaimed(channel, stored)
+        odd = any(claim_record.may_be_of(name, task_id) for name in claims[1])
+        if task_id not in by_task and not odd and any(_check_unclaimed(channel, stored)):
+            found += _looked_at_again(records, stored.task.id)
     return found
+
+
+def _looked_at_again(records: RecordStore, task_id: str) -> list[Finding]:
+    """Returns what is wrong with one task and its claims, read at once; of a task that somebody is changing nothing."""
+    try:
+        before = task_records.find_task(records, task_id)
+        names_of = [name for name in records.names(CLAIMS) if claim_record.may_be_of(name, task_id)]
+        claimed = [_claim_of(records, f"{CLAIMS}/{name}", task_id) for name in names_of]
+        after = task_records.find_task(records, task_id)
+    except ChatError:
+        return []  # that it cannot be read now is told elsewhere
+    if before != after:
+        return []
+    sound = [stored for stored in claimed if stored is not None]
+    if sound:
+        return list(_check_claims(records.channel, after, sound))
+    return list(_check_unclaimed(records.channel, after)) if after is not None else []
+
+
+def _claim_of(records: RecordStore, place: str, task_id: str) -> StoredClaim | None:
+    data = records.read(place)
+    stored = task_records.parse_claim(records, place, data) if data is not None else None
+    return stored if stored is not None and names.same(stored.claim.task_id, task_id) else None
 
 
 def _check_dependencies(channel: Channel, tasks: Mapping[str, StoredTask], damaged: set[str]) -> Iterator[Finding]:

@@ -109,7 +109,8 @@ class Sources:
                 if error.kind != DAMAGED:
                     raise
                 return  # the task is named itself
-            if there is None or there.task.status in FINAL:
+            gone = there is None or there.task.status in FINAL
+            if gone and records.read(stored.place) == stored.data:
                 how = "not there" if there is None else there.task.status
                 yield f"{where}: {claim.owner} holds task {claim.task_id}, which is {how}"
         elif view.claim == claim and view.task.lease_expires_at != claim.lease.expires:

@@ -67,7 +67,7 @@ def every(channel: Channel, now: Moment) -> Listed:
             claims.setdefault(names.fold(name[:end]), []).append(name)
             end = name.find(".", end + 1)
     views = [_view(records, each, now, known, claims.get(names.fold(each.task.id), [])) for each in stored]
-    faults = (*warnings.values(), *(view.fault for view in views if view.fault))
+    faults = dict.fromkeys((*warnings.values(), *(view.fault for view in views if view.fault)))
     return Listed(views=tuple(views), told=records.told(faults))
 
 

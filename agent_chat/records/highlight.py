@@ -168,7 +168,7 @@ class _Meant:
         moved = self._moved.get(number, [])
         if number not in self._there:
             return moved[0] if len(moved) == 1 else None
-        # Those that moved away later carried the number when it was named, beside the one that kept it.
-        if self._there[number] > 1 or any(seq > written for seq in moved):
-            return None
-        return number
+        # What moved away carried the number too. Who wrote before that, or on a branch that did not know of it, as
+        # whoever was given another number himself, may have meant either.
+        knew = writer not in self._first and all(seq < written for seq in moved)
+        return number if self._there[number] == 1 and (knew or not moved) else None

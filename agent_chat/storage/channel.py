@@ -80,10 +80,11 @@ class Channel:
             ) from None
 
     def highest_used(self, numbers: Numbers) -> int:
-        """Returns the highest number of which files or cursors are a trace; 0 where there is none."""
+        """Returns the highest number of which anything is a trace; 0 where there is none."""
+        withdrawn = publication.taken_back(self.workspace.files.list_if_there(self.layout.cache))
         plausible = numbers.highest + CURSOR_LEAD
         cursors = [cursor.seq for cursor in self.cursors.every().values() if cursor and cursor.seq <= plausible]
-        return max(numbers.highest_trace(), *cursors, 0)
+        return max(numbers.highest_trace(), *cursors, *withdrawn, 0)
 
     def where(self) -> dict[str, object]:
         """Returns the fields of a reply that say which root and channel it is about."""
@@ -190,7 +191,7 @@ class Mutation:
             numbers = self.numbers()
         self._highest = numbers.highest
         self._withdrawn = publication.taken_back(self.files.list_if_there(self._layout.cache))
-        seq = max(self.channel.highest_used(numbers), *self._withdrawn, 0) + 1
+        seq = self.channel.highest_used(numbers) + 1
         if seq > names.MAX_SEQ:
             raise self.channel.refusal(
                 "CHANNEL_DAMAGED", f"{self.channel.name} has no numbers left: the highest trace is {seq - 1}"

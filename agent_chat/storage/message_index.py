@@ -38,7 +38,7 @@ HIGHLIGHTS_FILE = "highlights.index"
 READ_DIRECTLY = 32
 # Looking at so many files costs little enough to do it in every call.
 LOOK_AT_EACH = 1000
-_VERSION = "1"
+_VERSION = "2"
 _REFUSED = "!"
 
 
@@ -134,11 +134,13 @@ class MessageIndex:
         for done, (seq, files) in enumerate(numbers.after(0)):
             if progress is not None:
                 progress(self._channel.name, done, total)
+            # What is damaged or not read carries its number all the same; a copy is no other message.
+            there[seq] = len(files)
             for file, (reason, parent, found) in self._unit(seq, files, lines, faults):
                 if reason is not None:
                     faults.append(Fault(file=file, reason=reason))
+                    there[seq] -= faults[-1].is_copy
                     continue
-                there[seq] = there.get(seq, 0) + 1
                 if parent is not None:
                     parents.setdefault(seq, parent)
                 if found is not None:

@@ -87,6 +87,8 @@ def test_the_root_ignores_what_belongs_to_one_machine(room: Room) -> None:
         ({"owner": "a b"}, "AGENT_INVALID"),
         ({"topic": "x" * 4097}, "CHANNEL_INVALID"),
         ({"topic": "a\0b"}, "CHANNEL_INVALID"),
+        ({"topic": "a\udcff"}, "CHANNEL_INVALID"),
+        ({"work_tree": "/tmp/a\udcff"}, "CHANNEL_INVALID"),
         ({"name": "../x"}, "CHANNEL_INVALID"),
         ({"name": "con"}, "CHANNEL_INVALID"),
         ({"name": "x" * 300}, "CHANNEL_INVALID"),

@@ -269,6 +269,11 @@ def test_a_lock_that_goes_from_one_to_the_next_is_no_finding(healthy: Room, monk
     assert list(holders) == []
 
 
+def test_a_trace_of_the_last_number_leaves_none(healthy: Room) -> None:
+    plant(healthy.folder / ".cache" / "taken-back-999999999")
+    assert [finding.id for finding in findings_of(healthy.workspace)] == ["channel.numbers"]
+
+
 CALLS = [
     ["channels"],
     ["inbox", "--as", "bob"],
@@ -319,6 +324,7 @@ def version(room: Room) -> None:
 BROKEN: dict[str, Callable[[Room], object]] = {
     **{id: damage.plant for id, damage in DAMAGES.items() if id not in ("root.writable", "marker.unique")},
     "meta of a later version": version,
+    "a trace of the last number": lambda room: plant(room.folder / ".cache" / "taken-back-999999999"),
     "meta gone": lambda room: (room.folder / "_meta.json").unlink(),
     **{
         f"{path} is a {kind}": instead(path, kind)

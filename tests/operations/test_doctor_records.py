@@ -106,6 +106,19 @@ def test_changes_that_follow_each_other_are_no_finding(sound: Room, monkeypatch:
     assert found == []
 
 
+def test_what_two_looks_see_of_a_task_that_is_sound_is_no_finding(sound: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents claim and release one task in turn; each look meets the task in one state and the claims in another."""
+    put_held(sound, "held")
+    real = record_checks._load
+
+    def without_claims(records: Any, folder: str, *rest: Any) -> Any:
+        loaded = real(records, folder, *rest)
+        return ({}, []) if folder == "claims" else loaded
+
+    monkeypatch.setattr(record_checks, "_load", without_claims)
+    assert findings_of(sound) == []
+
+
 def test_what_only_one_look_sees_is_no_finding(sound: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between a task and its claim a writer changes both; the next look sees that they agree."""
     put_task(sound, "held")

@@ -378,3 +378,15 @@ def test_whatever_primitive_fails_nothing_is_shown_as_empty_that_is_not(room: St
         # A file that is not there any more is none that cannot be read.
         assert told or shown == markdown(whole) or code == errno.ENOENT, files.calls[-1]
     assert n > 20
+
+
+def test_a_damaged_file_under_the_number_of_a_blocker_keeps_it_open(room: StateRoom) -> None:
+    """A checkout that is half-way there: which of the two was answered cannot be told, whole or not."""
+    room.plant(1, title="Blocker: A")
+    other = room.plant(1, "0001-bob-b.md", sender="bob", title="Blocker: B")
+    room.plant(2, sender="bob", reply_to="1", status="resolved")
+    assert [each.title for each in room.summary().blockers] == ["A", "B"]
+    plant(other, b"---\nseq: 1\nfrom: b")
+    assert [each.title for each in room.summary().blockers] == ["A"]
+    other.unlink()
+    assert [each.title for each in room.summary().blockers] == []

@@ -309,6 +309,8 @@ def test_what_was_said_while_two_had_a_number_resolves_neither() -> None:
     assert closed(Highlight(seq=8, kinds=(), was=(2,)), blocker(2), resolved(3, 2)) == {}
     assert closed(blocker(8, was=(2,)), blocker(2), resolved(9, 2).replace(was=(3,))) == {}
     assert closed(blocker(8, was=(2,)), blocker(1), resolved(4, 3), n3=2, n2=1) == {}
+    assert closed(blocker(2, was=(1,)), blocker(1), resolved(3, 1).replace(was=(2,))) == {}
+    assert closed(blocker(2, was=(1,)), blocker(1), Highlight(seq=2, kinds=(RESOLVING,), parent=1)) == {}
 
 
 def test_a_number_that_a_blocker_shares_with_talk_means_neither() -> None:
@@ -340,7 +342,8 @@ def by_the_rule(found: list[Highlight], parents: dict[int, int], there: Counter[
 
     def meant(number: int | None, writer: int) -> int | None:
         now = [number] * there[number or 0]
-        then = [each.seq for each in found if number in each.was and (not now or each.seq > first.get(writer, writer))]
+        knew = writer not in first
+        then = [each.seq for each in found if number in each.was and not (now and knew and each.seq < writer)]
         return (now + then)[0] if len(now + then) == 1 else None
 
     over: dict[int, int] = {}
