@@ -380,8 +380,9 @@ def test_whatever_primitive_fails_nothing_is_shown_as_empty_that_is_not(room: St
     assert n > 20
 
 
-def test_a_damaged_file_under_the_number_of_a_blocker_keeps_it_open(room: StateRoom) -> None:
+def test_a_damaged_file_under_the_number_of_a_blocker_keeps_it_open(tmp_path: Path) -> None:
     """A checkout that is half-way there: which of the two was answered cannot be told, whole or not."""
+    room = StateRoom(tmp_path / "another")
     room.plant(1, title="Blocker: A")
     other = room.plant(1, "0001-bob-b.md", sender="bob", title="Blocker: B")
     room.plant(2, sender="bob", reply_to="1", status="resolved")
