@@ -52,26 +52,31 @@ class Highlight(Value):
 def titled(title: str) -> tuple[str, str]:
     """Returns what a title says that it is, "" when it says nothing, and the rest of it.
 
-    `Decision: x`, `[decision] x`, `(Decision): x` and `[Decision: x]` say the same, in any case.
+    `Decision: x`, `[decision] x`, `(Decision): x`, `[Decision: x]` and `[Decision:] x` say the same, in any case.
     """
     text = title.strip()
     closing = _BRACKETS.get(text[:1], "")
-    rest = text[1:].lstrip() if closing else text
+    end = _end_of_bracket(text, text[0], closing) if closing else 0
+    inner, tail = (text[1 : end or None], text[end + 1 :] if end else "") if closing else (text, "")
+    inner = inner.strip()
     for word, kind in _WORDS.items():
-        if rest[: len(word)].lower() != word:
+        after = inner[len(word) :].lstrip()
+        if inner[: len(word)].lower() != word or not (after.startswith(":") or (end and not after)):
             continue
-        after = rest[len(word) :].lstrip()
-        if closing and after.startswith(closing):
-            after = after[1:].lstrip()
-            return kind, (after[1:].lstrip() if after.startswith(":") else after) or text
-        if after.startswith(":"):
-            said = after[1:].strip()
-            if closing and said.startswith(closing):
-                return kind, said[1:].strip() or text
-            if closing and said.endswith(closing):
-                said = said[:-1].rstrip()
-            return kind, said or text
+        rest = tail.strip()
+        rest = rest[1:].lstrip() if rest.startswith(":") else rest
+        return kind, " ".join(filter(None, (after[1:].strip(), rest))) or text
     return "", title
+
+
+def _end_of_bracket(text: str, opening: str, closing: str) -> int:
+    """Returns where the bracket with which a text begins is closed, 0 where it is not."""
+    depth = 0
+    for at, sign in enumerate(text):
+        depth += (sign == opening) - (sign == closing)
+        if not depth:
+            return at
+    return 0
 
 
 def kinds_of(message: Message) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ anybody is told. Cursors have locks of their own (`cursor_store`).
 
 from __future__ import annotations
 
+from errno import EISDIR
+
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.records import channel_meta
@@ -255,9 +257,12 @@ class Mutation:
         assert self._lock.held
         assert name in layout.DERIVED
         self._remove_leftovers(derived=True)
+        target = self._layout.file(name)
+        if publication.exists(self.files, target) and is_folder(self.files.status(target)):
+            raise NotOrdinaryError(EISDIR, "a folder stands where an ordinary file belongs", target)
         temporary = self._layout.derived_temporary(name, self.channel.workspace.ids.fresh())
         self.files.write_new(temporary, data)
-        publication.replace(self.files, temporary, self._layout.file(name))
+        publication.replace(self.files, temporary, target)
         self.files.sync_folder(self._layout.folder)
 
     def rename(self, name: str, new_name: str) -> None:

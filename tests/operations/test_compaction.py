@@ -207,8 +207,9 @@ def test_a_folder_in_its_place_is_an_error_and_nothing_changes(room: StateRoom, 
     if full:
         plant(room.folder / "state.md" / "x")
     before = contents(room)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(OSError, match="a folder stands where an ordinary file belongs") as caught:
         compact(room.reopened())
+    assert caught.value.filename == str(room.folder / "state.md")
     assert changed(room, before) == []
     with pytest.raises(OSError, match="no ordinary file"):
         compaction.saved(room.reopened())
