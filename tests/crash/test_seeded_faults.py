@@ -169,7 +169,7 @@ FAULTS = (
             Edit(
                 CHANNEL,
                 "        self.files.write_new(temporary, data)\n"
-                "        publication.replace(self.files, temporary, self._layout.file(name))\n",
+                "        publication.replace(self.files, temporary, target)\n",
                 "        publication.exists(self.files, self._layout.file(name)) and self.files.remove(\n"
                 "            self._layout.file(name)\n"
                 "        )\n"
