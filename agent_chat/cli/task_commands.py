@@ -127,16 +127,8 @@ def _listed(
 
 def _line(view: TaskView, now: Moment) -> str:
     task = view.task
-    parts = [f"{task.id} {task.status}"]
-    if task.owner:
-        parts.append(task.owner)
-    if view.claim is not None:
-        parts.append(time_left(view.claim.lease, now))
-    if view.ready:
-        parts.append("ready")
-    if view.pending:
-        parts.append("held by a pending change")
-    line = f"{', '.join(parts)}: {safe_line(task.title)}"
+    lease = time_left(view.claim.lease, now) if view.claim is not None else ""
+    line = f"{task_views.standing(view, lease)}: {safe_line(task.title)}"
     if view.waiting_for and task.status not in task_record.FINAL:
         line += f" | waits for {waits_text(view.waiting_for)}"
     return line

@@ -55,7 +55,7 @@ def check_unit(channel: Channel, seq: int, files: list[str]) -> tuple[list[Store
 
 def check_numbers(channel: Channel, numbers: Numbers) -> Iterator[Finding]:
     """Checks that a next message can have a number."""
-    used = channel.highest_used(numbers)
+    used = channel.highest_used(numbers, channel.taken_back())
     if used >= names.MAX_SEQ:
         files = numbers.names_of(used)
         yield Finding(

@@ -10,6 +10,7 @@ from agent_chat.operations.lock_views import paths_text
 from agent_chat.operations.state import SOURCES
 from agent_chat.operations.state_sources import LOCK, MESSAGE, TASK
 from agent_chat.operations.task_records import waits_text
+from agent_chat.operations.task_views import standing
 from agent_chat.records.lease import EXPIRED, SUSPECT
 from agent_chat.records.shown_text import inline, quoted
 from agent_chat.timestamps import format_utc
@@ -145,19 +146,9 @@ def _resolved(each: Blocker) -> str:
 
 def _task(view: TaskView, now: Moment) -> str:
     """Returns an open task: id, status, owner, lease, what it waits for, and what it is about."""
-    task = view.task
-    parts = [f"- {task.id} {task.status}"]
-    if task.owner:
-        parts.append(task.owner)
-    if view.claim is not None:
-        parts.append(_until(view.claim.lease, now))
-    if view.ready:
-        parts.append("ready")
-    if view.pending:
-        parts.append("held by a pending change")
-    if view.waiting_for:
-        parts.append(inline(f"waits for {waits_text(view.waiting_for)}"))
-    return f"{', '.join(parts)}: {inline(task.title)}"
+    said = standing(view, _until(view.claim.lease, now) if view.claim is not None else "")
+    waits = f", waits for {waits_text(view.waiting_for)}" if view.waiting_for else ""
+    return f"- {inline(said + waits)}: {inline(view.task.title)}"
 
 
 def _until(lease: Lease, now: Moment) -> str:

@@ -134,6 +134,13 @@ def require_end(channel: Channel, view: TaskView) -> None:
         )
 
 
+def standing(view: TaskView, lease: str) -> str:
+    """Returns how a task stands, in words: id, status, owner, `lease` as its caller tells it, and what is special."""
+    task = view.task
+    pending = "held by a pending change" if view.pending else ""
+    return ", ".join(filter(None, (f"{task.id} {task.status}", task.owner, lease, "ready" * view.ready, pending)))
+
+
 def readiness(view: TaskView) -> dict[str, object]:
     """Returns how a task stands, as replies show it beside the record."""
     return {

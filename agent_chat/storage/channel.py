@@ -81,12 +81,15 @@ class Channel:
                 where=self.where(),
             ) from None
 
-    def highest_used(self, numbers: Numbers) -> int:
+    def taken_back(self) -> list[int]:
+        """Returns the numbers of messages that were taken back, which may have been seen."""
+        return publication.taken_back(self.workspace.files.list_if_there(self.layout.cache))
+
+    def highest_used(self, numbers: Numbers, taken_back: list[int]) -> int:
         """Returns the highest number of which anything is a trace; 0 where there is none."""
-        withdrawn = publication.taken_back(self.workspace.files.list_if_there(self.layout.cache))
         plausible = numbers.highest + CURSOR_LEAD
         cursors = [cursor.seq for cursor in self.cursors.every().values() if cursor and cursor.seq <= plausible]
-        return max(numbers.highest_trace(), *cursors, *withdrawn, 0)
+        return max(numbers.highest_trace(), *cursors, *taken_back, 0)
 
     def where(self) -> dict[str, object]:
         """Returns the fields of a reply that say which root and channel it is about."""
@@ -192,8 +195,8 @@ class Mutation:
         if numbers is None:
             numbers = self.numbers()
         self._highest = numbers.highest
-        self._withdrawn = publication.taken_back(self.files.list_if_there(self._layout.cache))
-        seq = self.channel.highest_used(numbers) + 1
+        self._withdrawn = self.channel.taken_back()
+        seq = self.channel.highest_used(numbers, self._withdrawn) + 1
         if seq > names.MAX_SEQ:
             raise self.channel.refusal(
                 "CHANNEL_DAMAGED", f"{self.channel.name} has no numbers left: the highest trace is {seq - 1}"
@@ -258,12 +261,18 @@ class Mutation:
         assert name in layout.DERIVED
         self._remove_leftovers(derived=True)
         target = self._layout.file(name)
-        if publication.exists(self.files, target) and is_folder(self.files.status(target)):
+        if self._is_folder(target):
             raise NotOrdinaryError(EISDIR, "a folder stands where an ordinary file belongs", target)
         temporary = self._layout.derived_temporary(name, self.channel.workspace.ids.fresh())
         self.files.write_new(temporary, data)
         publication.replace(self.files, temporary, target)
         self.files.sync_folder(self._layout.folder)
+
+    def _is_folder(self, path: str) -> bool:
+        try:
+            return is_folder(self.files.status(path))
+        except FileNotFoundError:
+            return False
 
     def rename(self, name: str, new_name: str) -> None:
         """Renames a file of the channel to a name that nothing has, durably."""
