@@ -153,9 +153,8 @@ def _task(view: TaskView, now: Moment) -> str:
 
 def _until(lease: Lease, now: Moment) -> str:
     """Returns until when a lease runs; how it stands at the moment of the state, not how long from now."""
-    standing = lease.standing(now)
     end = format_utc(lease.expires)
-    return {EXPIRED: f"expired {end}", SUSPECT: f"suspect, until {end}"}.get(standing, f"until {end}")
+    return {EXPIRED: f"expired {end}", SUSPECT: f"suspect, until {end}"}.get(lease.standing(now), f"until {end}")
 
 
 def _owner(owner: Owner, now: Moment) -> str:
