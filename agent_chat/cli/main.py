@@ -19,7 +19,6 @@ ERROR = 2
 BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-DEFAULT_ROOT = "~/agent-chat"
 
 
 def main_from_console() -> NoReturn:
@@ -32,10 +31,12 @@ def main_from_console() -> NoReturn:
     import os
     import sys
 
+    from agent_chat.cli.root import recoded
+
     # A call is over before a collection of cycles would pay for itself.
     gc.disable()
     try:
-        status = main([_recoded(word) for word in sys.argv[1:]], os.environ)
+        status = main([recoded(word) for word in sys.argv[1:]], os.environ)
     except KeyboardInterrupt:
         status = INTERRUPTED
     if os.environ.get("AGENT_CHAT_DEBUG"):
@@ -46,6 +47,7 @@ def main_from_console() -> NoReturn:
 def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Workspace | None = None) -> int:
     """Runs a command line and returns its exit status; `workspace` replaces the one that the request would open."""
     from agent_chat.cli import output
+    from agent_chat.cli.root import open_root
     from agent_chat.errors import ChatError
 
     as_json = False
@@ -54,7 +56,7 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
         try:
             request = _request(argv, environment)
             as_json, command = request.as_json, request.command.name
-            request.workspace = workspace or _workspace(request)
+            request.workspace = workspace or open_root(request.root, environment)
             reply = _handler(request)(request)
             if as_json:
                 reply = reply.replace(data={**request.workspace.where(), **reply.data})
@@ -80,30 +82,6 @@ def _request(argv: Sequence[str], environment: Mapping[str, str]) -> Request:
     request = parse(argv, COMMANDS)
     request.environment = environment
     return request
-
-
-def _workspace(request: Request) -> Workspace:
-    """Opens the root: --root, else $AGENT_CHAT_ROOT, else ~/agent-chat; an empty value counts as unset."""
-    from agent_chat.storage.workspace import Workspace
-
-    named = request.environment.get("AGENT_CHAT_ROOT")
-    if request.root:
-        root, root_from = request.root, "option"
-    elif named:
-        root, root_from = _recoded(named), "variable"
-    else:
-        root, root_from = DEFAULT_ROOT, "default"
-    return Workspace(_expanded(root), root_from=root_from)
-
-
-def _expanded(path: str) -> str:
-    """Returns a path with `~` or `~user` at its beginning replaced by that home folder."""
-    if not path.startswith("~"):
-        return path
-    from os.path import expanduser
-
-    end = min((path.find(sign) for sign in "/\\" if sign in path), default=len(path))
-    return _recoded(expanduser(path[:end])) + path[end:]
 
 
 def _handler(request: Request):  # type: ignore[no-untyped-def]
@@ -193,15 +171,3 @@ def _bug(error: Exception, environment: Mapping[str, str]) -> int:
     output.note(f"{output.PROGRAM}: INTERNAL: {type(error).__name__}: {safe_line(str(error))}")
     output.note("  next: AGENT_CHAT_DEBUG=1 shows where; look at what is there before you repeat a call that writes")
     return BUG
-
-
-def _recoded(text: str) -> str:
-    """Returns a word of the command line or environment as the UTF-8 that its bytes are, whatever the locale says."""
-    if text.isascii():
-        return text
-    from os import fsencode
-
-    try:
-        return fsencode(text).decode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text  # no operating system passes such a word on; whoever checks it refuses it

@@ -1,4 +1,4 @@
-"""A file in a channel's cache, which saves reading others: deletable at any time, and as good as none when damaged.
+"""A cache, a file that saves reading others: deletable at any time, and as good as none when damaged.
 
 The first line holds a version and the CRC-32 of the rest. Whoever loads it checks what it tells before believing it.
 """
@@ -7,29 +7,32 @@ from __future__ import annotations
 
 from binascii import crc32
 
-from agent_chat.storage import publication
+from agent_chat.storage import layout, publication
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agent_chat.storage.channel import Channel
+    from agent_chat.storage.workspace import Workspace
 
 MAX_BYTES = 256 << 20
 
 
 class CacheFile:
-    """One cache of a channel; `warnings` tell that it could not be used, which costs time and nothing else."""
+    """One cache; `warnings` tell that it could not be used, which costs time and nothing else.
 
-    def __init__(self, channel: Channel, name: str, version: str) -> None:
-        self._workspace = channel.workspace
-        self._layout = channel.layout
-        self._name = name
+    Its `folder` is made when the cache is first stored.
+    """
+
+    def __init__(self, workspace: Workspace, folder: str, name: str, version: str) -> None:
+        self._workspace = workspace
+        self._folder = folder
+        self._path = layout.join(folder, name)
         self._version = version
         self.warnings: list[str] = []
 
     def load(self) -> bytes:
         """Returns what was stored last; nothing where there is no such file, or a damaged one, or another version's."""
         try:
-            data = self._workspace.files.read_file(self._layout.cached(self._name), MAX_BYTES)
+            data = self._workspace.files.read_file(self._path, MAX_BYTES)
         except FileNotFoundError:
             return b""
         except OSError as error:
@@ -41,16 +44,16 @@ class CacheFile:
     def store(self, data: bytes) -> None:
         """Replaces the file, without a sync; where nobody may write in the channel it is left as it is."""
         files = self._workspace.files
-        temporary = self._layout.temporary(self._workspace.ids.fresh())
+        temporary = layout.temporary_in(self._folder, self._workspace.ids.fresh())
         try:
-            if not publication.exists(files, self._layout.cache):
-                if not files.writable(self._layout.folder):
+            if not publication.exists(files, self._folder):
+                if not files.writable(self._folder.rpartition(layout.SEPARATOR)[0]):
                     return
-                files.make_folder(self._layout.cache)
-            elif not files.writable(self._layout.cache):
+                files.make_folder(self._folder)
+            elif not files.writable(self._folder):
                 return
             files.write_new(temporary, self._head(data) + b"\n" + data, sync=False)
-            publication.replace(files, temporary, self._layout.cached(self._name))
+            publication.replace(files, temporary, self._path)
         except OSError as error:
             self._warn("stored", error)
 
@@ -59,4 +62,5 @@ class CacheFile:
 
     def _warn(self, what: str, error: OSError) -> None:
         reason = error.strerror or str(error)
-        self.warnings.append(f".cache/{self._name} cannot be {what}, so calls are slower: {reason}")
+        where = "/".join(self._path.split(layout.SEPARATOR)[-2:])
+        self.warnings.append(f"{where} cannot be {what}, so calls are slower: {reason}")

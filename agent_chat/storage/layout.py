@@ -18,6 +18,7 @@ TEMPORARY_PREFIX = "tmp-"
 TAKEN_BACK_PREFIX = "taken-back-"
 AUDIT_FOLDER = "audit"
 STATE = "state.md"
+HOOKS = "_hooks"
 # Between the name of a derived file and an id, while it is on its way to that name.
 DERIVED_TEMPORARY = ".tmp."
 DERIVED = (STATE,)
@@ -25,7 +26,7 @@ PENDING = ".pending.md"
 IGNORE_FILE = ".gitignore"
 ATTRIBUTES_FILE = ".gitattributes"
 # What a root under git does not track: what belongs to one machine, or is not yet decided.
-IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", ".state.md.tmp.*", "_sessions/")
+IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", ".state.md.tmp.*", "_hooks/", "_sessions/")
 # What a root tells git: which files to leave alone, and that all others are to be taken byte for byte.
 GIT_FILES = {IGNORE_FILE: "".join(f"{pattern}\n" for pattern in IGNORED), ATTRIBUTES_FILE: "* -text\n"}
 FOLDERS = (CACHE, CURSORS, "tasks", "claims", "locks")
@@ -37,6 +38,16 @@ OF_THE_OTHER_PROGRAM = frozenset(("_tasks.lock", ".path-locks.lock"))
 def join(folder: str, name: str) -> str:
     """Returns the path of a name in a folder; folders are absolute and normal, so a separator is all it takes."""
     return folder + SEPARATOR + name
+
+
+def temporary_in(folder: str, token: str) -> str:
+    """Returns the path of a temporary in a folder."""
+    return join(folder, TEMPORARY_PREFIX + token)
+
+
+def hooks_folder(root: str) -> str:
+    """Returns the folder of what hooks remember."""
+    return join(root, HOOKS)
 
 
 def is_derived_temporary(name: str) -> bool:
@@ -64,7 +75,7 @@ class ChannelLayout:
 
     def temporary(self, token: str) -> str:
         """Returns the path of a temporary; in the cache, so that writing it leaves the channel folder's times alone."""
-        return join(self.cache, TEMPORARY_PREFIX + token)
+        return temporary_in(self.cache, token)
 
     def derived_temporary(self, name: str, token: str) -> str:
         """Returns the path of a derived file on its way to its name: a sibling, as its readers expect."""

@@ -29,7 +29,7 @@ class LockIndex:
         self._records = records
         self._workspace = records.channel.workspace
         self._layout = records.channel.layout
-        self._cache = CacheFile(records.channel, LOCKS_FILE, _VERSION)
+        self._cache = CacheFile(records.channel.workspace, records.channel.layout.cache, LOCKS_FILE, _VERSION)
         self._fresh: dict[str, str] = {}
         self.warnings = self._cache.warnings
         self._added: list[tuple[str, tuple[LockedPath, ...]]] = []

@@ -80,8 +80,8 @@ class MessageIndex:
         self._channel = channel
         self._workspace = channel.workspace
         self._layout = channel.layout
-        self._messages = CacheFile(channel, MESSAGES_FILE, _VERSION)
-        self._highlights = CacheFile(channel, HIGHLIGHTS_FILE, _VERSION)
+        self._messages = CacheFile(channel.workspace, channel.layout.cache, MESSAGES_FILE, _VERSION)
+        self._highlights = CacheFile(channel.workspace, channel.layout.cache, HIGHLIGHTS_FILE, _VERSION)
         self._fresh: dict[str, str] = {}
         self._cacheable = True
 

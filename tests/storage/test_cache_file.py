@@ -38,7 +38,8 @@ def room(tmp_path: Path) -> JournalRoom:
 
 def cache_of(room: JournalRoom, files: FileSystem | None = None, version: str = VERSION) -> CacheFile:
     """The cache as a new process would have it."""
-    return CacheFile(room.channel(files or RecordingFileSystem(str(room.root), room.clock)), NAME, version)
+    channel = room.channel(files or RecordingFileSystem(str(room.root), room.clock))
+    return CacheFile(channel.workspace, channel.layout.cache, NAME, version)
 
 
 def place(room: JournalRoom) -> Path:
