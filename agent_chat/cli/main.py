@@ -31,12 +31,21 @@ def main_from_console() -> NoReturn:
     import os
     import sys
 
+    words = sys.argv[1:]
+    if "hook" in words:
+        # Before anything else: a hook ends with 0, whatever happens, and needs nothing of what follows.
+        from agent_chat.hooks import entry
+
+        of_hook = entry.hook_words(words)
+        if of_hook is not None:
+            entry.run(of_hook)
+
     from agent_chat.cli.root import recoded
 
     # A call is over before a collection of cycles would pay for itself.
     gc.disable()
     try:
-        status = main([recoded(word) for word in sys.argv[1:]], os.environ)
+        status = main([recoded(word) for word in words], os.environ)
     except KeyboardInterrupt:
         status = INTERRUPTED
     if os.environ.get("AGENT_CHAT_DEBUG"):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 
+from agent_chat.cli.input_stream import is_ready, read_some
 from agent_chat.errors import ChatError
 from agent_chat.records.message import MAX_BODY_BYTES
 from agent_chat.storage.filesystem import kind_of_stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from agent_chat.cli.command import Request
 
 SILENT_SECONDS = 10.0
-_CHUNK = 65536
 
 
 def body(request: Request) -> str:
@@ -64,41 +62,19 @@ def _decoded(data: bytes, source: str) -> str:
 
 def _all(patience: float | None) -> bytes:
     """Reads standard input to its end or past the limit; `patience` is how long each silence may last, in seconds."""
-    buffer: Any = sys.stdin.buffer
-    read = buffer.read1 if sys.platform == "win32" else buffer.raw.read
     parts: list[bytes] = []
     size = 0
     while size <= MAX_BODY_BYTES:
-        if patience is not None and not _ready(patience):
+        if patience is not None and not is_ready(patience):
             raise ChatError(
                 "MESSAGE_BODY_SILENT", f"standard input was open but silent for {patience:.0f} s; nothing was posted"
             )
-        part = read(_CHUNK)
+        part = read_some()
         if part is None:
-            _ready(patience)
+            is_ready(patience)
             continue
         if not part:
             break
         parts.append(part)
         size += len(part)
     return b"".join(parts)
-
-
-def _ready(patience: float | None) -> bool:
-    """Waits until standard input has something or has ended; False when it stayed silent."""
-    if sys.platform == "win32":
-        return _ready_on_windows(patience)
-    import select
-
-    return bool(select.select([sys.stdin], [], [], patience)[0])
-
-
-def _ready_on_windows(patience: float | None) -> bool:
-    """As `_ready`: select takes no pipes on Windows, so a thread looks ahead into the stream's buffer."""
-    import threading
-
-    buffer: Any = sys.stdin.buffer
-    looker = threading.Thread(target=buffer.peek, args=(1,), daemon=True)
-    looker.start()
-    looker.join(patience)
-    return not looker.is_alive()

@@ -52,6 +52,11 @@ def find(
     return WorkTree(workspace, walker, here, "folder", folder)
 
 
+def top_of(folder: str) -> str:
+    """Returns the top of the file system that an absolute path lies in."""
+    return os.path.splitdrive(folder)[0] + os.sep
+
+
 def _named(walker: Walker, here: Place, source: str, path: str) -> Place:
     what = f"the work tree {quoted(path, limit=200)} ({_SAID[source]})"
     if not filesystem.is_path(path):

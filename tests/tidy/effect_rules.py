@@ -76,7 +76,8 @@ def disk(module: str, source: str) -> list[Finding]:
     found = [name for name in _imported(module, source) if name[1].split(".")[0] in DISK_LIBRARIES]
     for line, name in uses_of(module, source):
         plain = re.sub(r"^(posixpath|ntpath)\b", "os.path", name)
-        of_os = within(plain, "os") and plain != "os.path" and not any(within(plain, each) for each in allowed)
+        called = plain.replace("()", "")
+        of_os = within(plain, "os") and plain != "os.path" and not any(within(called, each) for each in allowed)
         if of_os or plain in OPENERS:
             found.append((line, name))
     if any(within(name, "pathlib") for _, name in _imported(module, source)):

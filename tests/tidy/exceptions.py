@@ -27,6 +27,12 @@ OS_FUNCTIONS = {
         "os.getuid": "the account of a message is the user that the system knows",
         "os.geteuid": "the account of a message is the user that the system knows",
     },
+    "agent_chat.storage.project_files": {
+        "os.chmod": "the part of the seam that hosts' files need and the chat root does not",
+        "os.chown": "as above",
+        "os.geteuid": "as above",
+        "os.rmdir": "as above",
+    },
     "agent_chat.cli.output": {
         "os.write": "it prints",
         "os.open": "a closed pipe is replaced by the null device, or the interpreter complains at its end",
@@ -46,4 +52,5 @@ SILENT_ERRORS = {
 # Module -> why it may catch everything.
 CATCHES_EVERYTHING = {
     "agent_chat.cli.main": "the one place where a bug becomes a message and an exit status",
+    "agent_chat.hooks.entry": "the same for hooks, whose hosts take any other status than 0 for a refusal",
 }

@@ -1,0 +1,189 @@
+"""One call of a hook: its arguments, the host's payload, who asks, and the answer in that host's form.
+
+Handlers work out what is to be said; everything that can go wrong on the way ends here, as a sentence.
+"""
+
+from __future__ import annotations
+
+from agent_chat.cli.root import open_root, recoded
+from agent_chat.errors import ChatError
+from agent_chat.hooks import hosts, payload
+from agent_chat.hooks.hosts import Said
+from agent_chat.names import agent_name, fault_of_name, fold, normal_form, quoted
+from agent_chat.records.shown_text import safe_line
+from agent_chat.records.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_chat.hooks.payload import Payload
+    from agent_chat.storage.workspace import Workspace
+
+WAIT_SECONDS = 3600.0
+HANDLERS = {
+    hosts.SESSION_START: "agent_chat.hooks.inbox:session_start",
+    hosts.PROMPT: "agent_chat.hooks.inbox:prompt",
+    hosts.STOP: "agent_chat.hooks.inbox:stop",
+    hosts.PRE_TOOL_USE: "agent_chat.hooks.guard:pre_tool_use",
+    hosts.POST_TOOL_BATCH: "agent_chat.hooks.inbox:post_tool_batch",
+    hosts.WAIT: "agent_chat.hooks.waiter:wait",
+}
+EVENTS = tuple(HANDLERS)
+# The same events by the names that hosts have for them, without case and hyphens.
+_OTHER_NAMES = {
+    "sessionstart": hosts.SESSION_START,
+    "session": hosts.SESSION_START,
+    "userpromptsubmit": hosts.PROMPT,
+    "userpromptsubmitted": hosts.PROMPT,
+    "beforesubmitprompt": hosts.PROMPT,
+    "beforeagent": hosts.PROMPT,
+    "agentstop": hosts.STOP,
+    "afteragent": hosts.STOP,
+    "pretooluse": hosts.PRE_TOOL_USE,
+    "beforetool": hosts.PRE_TOOL_USE,
+    "beforeshellexecution": hosts.PRE_TOOL_USE,
+    "beforemcpexecution": hosts.PRE_TOOL_USE,
+    "edit": hosts.PRE_TOOL_USE,
+    "guard": hosts.PRE_TOOL_USE,
+    "posttoolbatch": hosts.POST_TOOL_BATCH,
+}
+
+
+class Answer(Value):
+    """What a hook prints: `output` for the host, `notes` on stderr, a line each; and its status."""
+
+    output: str = ""
+    notes: tuple[str, ...] = ()
+    status: int = 0
+
+
+class Call:
+    """One call. Its properties fail with ChatError where what the user gave is wrong."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.event = ""
+        self.host = ""
+        self.timeout = WAIT_SECONDS
+        self.as_json = False
+        self.payload: Payload = payload.Payload(fields={})
+        self.notes: list[str] = []
+        self._root: str | None = None
+        self._workspace: Workspace | None = None
+        self._parse([recoded(word) for word in words])
+
+    def _parse(self, words: list[str]) -> None:
+        """Reads the arguments; what is not understood is noted and passed over."""
+        rest = iter(words)
+        for word in rest:
+            option, equals, value = word.partition("=")
+            if option in ("--root", "--host", "--timeout"):
+                value = value if equals else next(rest, "")
+                if option == "--root":
+                    self._root = value
+                elif option == "--host":
+                    self._set_host(value)
+                else:
+                    self._set_timeout(value)
+            elif word == "--json":
+                self.as_json = True
+            elif not word.startswith("-") and not self.event:
+                plain = word.replace("-", "").replace("_", "").lower()
+                self.event = word if word in HANDLERS else _OTHER_NAMES.get(plain, "")
+                if not self.event:
+                    self.notes.append(f"hook: {quoted(word)} is no event; there are: {', '.join(EVENTS)}")
+            else:
+                self.notes.append(f"hook: {quoted(word)} is not understood")
+        if not self.event and not self.notes:
+            self.notes.append(f"hook: no event was named; there are: {', '.join(EVENTS)}")
+
+    def _set_host(self, word: str) -> None:
+        if word.lower() in hosts.HOSTS:
+            self.host = word.lower()
+        else:
+            self.notes.append(f"hook: {quoted(word)} is no host; there are: {', '.join(hosts.HOSTS)}")
+
+    def _set_timeout(self, word: str) -> None:
+        try:
+            seconds = float(word)
+        except ValueError:
+            seconds = -1.0
+        if 0 <= seconds <= 10 * WAIT_SECONDS:
+            self.timeout = seconds
+        else:
+            self.notes.append(f"hook: {quoted(word)} is no time in seconds")
+
+    # -- what handlers ask -----------------------------------------------------------------------------------------
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether it may take as long as it likes."""
+        return self.event == hosts.WAIT
+
+    @property
+    def workspace(self) -> Workspace:
+        """The root."""
+        if self._workspace is None:
+            self._workspace = open_root(self._root, self.environment)
+        return self._workspace
+
+    def variable(self, name: str) -> str:
+        """Returns a variable of the environment as text, "" where it is not set."""
+        return recoded(self.environment.get(name, ""))
+
+    @property
+    def agent(self) -> str:
+        """The name of the agent whose session this is, "" where it has none."""
+        named = self.variable("AGENT_CHAT_NAME")
+        return agent_name(named) if named else ""
+
+    @property
+    def channels(self) -> frozenset[str] | None:
+        """The folded names of the channels that hooks keep to, None for all; malformed ones are skipped."""
+        listed = [normal_form(part.strip()) for part in self.variable("AGENT_CHAT_CHANNELS").split(",")]
+        if not any(listed):
+            return None
+        return frozenset(fold(name) for name in listed if fault_of_name(name) is None)
+
+    # -- the answer ------------------------------------------------------------------------------------------------
+
+    def answer(self) -> Answer:
+        """Reads the payload and returns what is to be printed; only a mistake of ours makes it fail."""
+        if not self.event:
+            return Answer(notes=tuple(self.notes))
+        try:
+            self.payload = payload.read(self.workspace.clock.monotonic)
+        except (OSError, ValueError, ChatError) as error:
+            self.payload = self.payload.replace(fault=f"the host's JSON could not be read: {error}")
+        self.host = self.host or hosts.host_of(self.environment, self.payload)
+        module, _, name = HANDLERS[self.event].partition(":")
+        try:
+            handler = getattr(__import__(module, fromlist=[name]), name)
+            said: Said = handler(self)
+        except (ChatError, OSError) as error:
+            said = self._failed(str(error))
+        return self._rendered(said)
+
+    def gave_up(self, why: str) -> Answer:
+        """Returns what is printed when nothing was found out: there was no time, or a mistake of ours."""
+        self.host = self.host or hosts.host_of(self.environment, self.payload)
+        return self._rendered(self._failed(why))
+
+    def _failed(self, why: str) -> Said:
+        """Returns what is said when it could not be looked: the host is told where a tool waits for a judgement."""
+        self.notes.append(f"hook {self.event}: {safe_line(why)}")
+        if self.event != hosts.PRE_TOOL_USE:
+            return Said()
+        guard = __import__("agent_chat.hooks.guard", fromlist=["unlooked"])
+        said: Said = guard.unlooked(self, why)
+        return said
+
+    def _rendered(self, said: Said) -> Answer:
+        if self.event == hosts.WAIT:
+            # What the waiter has to say goes to stderr, with the status that wakes a session.
+            notes = (*self.notes, said.hold) if said.hold else tuple(self.notes)
+            return Answer(notes=notes, status=2 if said.hold else 0)
+        native = "toolName" in self.payload.fields and not self.payload.event
+        output = hosts.answer(self.host, self.event, said, native=native and self.host == hosts.COPILOT)
+        return Answer(output=output, notes=tuple(self.notes))

@@ -1,0 +1,117 @@
+"""The one entry of all hooks, and its promise: status 0 within two seconds, whatever happens.
+
+In several hosts another status blocks the user or the tool, and a hook that hangs stops the session
+(docs/hosts.md). So everything runs in here, from the parsing of its arguments on: what fails is told in the host's own
+form and ends with 0. Only `wait` ends with 2 when it has something to say, which is how it wakes a session.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _thread import allocate_lock, start_new_thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+    from agent_chat.hooks.call import Answer
+
+# Hosts and users wait for a hook. What takes longer than this is answered without having looked.
+ANSWER_SECONDS = 1.5
+LEAVE_SECONDS = 1.8
+
+
+def hook_words(words: Sequence[str]) -> list[str] | None:
+    """Returns what follows the command `hook` in a command line, with the global options before it first.
+
+    None where another command is meant, or help.
+    """
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] == "--root" else 1
+    if at >= len(words) or words[at] != "hook" or "--help" in words or "-h" in words:
+        return None
+    return [*words[:at], *words[at + 1 :]]
+
+
+def run_from_console(event: str) -> NoReturn:
+    """Runs the hook of an event with the process's own arguments; never returns."""
+    run([event, *sys.argv[1:]])
+
+
+def run(words: Sequence[str]) -> NoReturn:
+    """Runs a hook: its event and options. Prints what the host reads and ends the process."""
+    status = 0
+    try:
+        status = _Run().answer(words)
+    except BaseException as error:
+        _tell(_bug(error))
+    finally:
+        os._exit(status)
+
+
+class _Run:
+    """One run: whoever comes first, the answer or the watchdog, prints and ends the process."""
+
+    def __init__(self) -> None:
+        self._right_to_print = allocate_lock()
+        self._never = allocate_lock()
+        self._never.acquire()
+
+    def answer(self, words: Sequence[str]) -> int:
+        """Works out the answer, prints it, and returns the status."""
+        call_module = __import__("agent_chat.hooks.call", fromlist=["Call"])
+        environment: Mapping[str, str] = os.environ
+        call = call_module.Call(words, environment)
+        if not call.is_unbounded:
+            start_new_thread(self._watch, (call,))
+        try:
+            answer: Answer = call.answer()
+        except BaseException as error:
+            answer = call.gave_up(_bug(error))
+        if not self._right_to_print.acquire(False):
+            self._never.acquire()  # the watchdog is printing, and ends the process
+        _show(answer)
+        return answer.status
+
+    def _watch(self, call: object) -> None:
+        """Ends the process when its time is up, even while a file system does not answer."""
+        self._never.acquire(True, ANSWER_SECONDS)
+        try:
+            if self._right_to_print.acquire(False):
+                start_new_thread(self._leave, ())
+                _show(call.gave_up("there was no time to look"))  # type: ignore[attr-defined]
+            else:
+                self._never.acquire(True, LEAVE_SECONDS - ANSWER_SECONDS)
+        finally:
+            os._exit(0)
+
+    def _leave(self) -> None:
+        self._never.acquire(True, LEAVE_SECONDS - ANSWER_SECONDS)
+        os._exit(0)
+
+
+def _show(answer: Answer) -> None:
+    """Prints an answer; a reader that has gone needs none."""
+    output = __import__("agent_chat.cli.output", fromlist=["write_out"])
+    for line in answer.notes:
+        _tell(line)
+    try:
+        output.write_out(answer.output)
+    except output.OutputFailedError:
+        return
+
+
+def _bug(error: BaseException) -> str:
+    """Returns a mistake of ours in words; with AGENT_CHAT_DEBUG with its traceback."""
+    if os.environ.get("AGENT_CHAT_DEBUG"):
+        text: str = __import__("traceback").format_exc()
+        return text
+    return f"{type(error).__name__}: {error}"
+
+
+def _tell(line: str) -> None:
+    output = __import__("agent_chat.cli.output", fromlist=["note"])
+    output.note(f"{output.PROGRAM}: {output.safe_line(line)}")

@@ -1,0 +1,96 @@
+"""The judgement on a tool that touches paths: who holds them, and what is said about it."""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.cli.locating import current_folder
+from agent_chat.errors import ChatError
+from agent_chat.hooks.guard import unlooked
+from agent_chat.hooks.hosts import Said
+from agent_chat.hooks.shell_writes import writes_of
+from agent_chat.operations.guarded_paths import holders
+from agent_chat.records.shown_text import safe_line
+from agent_chat.storage import real_place
+from agent_chat.storage.workspace import shell_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.hooks.call import Call
+    from agent_chat.hooks.tool_calls import Touched
+    from agent_chat.operations.guarded_paths import Held
+    from agent_chat.storage.channel_folders import Lockable
+
+MAX_REASON = 80
+MAX_SHOWN = 160
+
+
+def judge(call: Call, what: Touched, lockable: Lockable) -> Said:
+    """Returns the refusal of an edit, or a note about a shell command, where others hold what it touches."""
+    texts = what.paths
+    if what.command:
+        writes = writes_of(what.command)
+        texts = (*writes.paths, ".") if writes.tree else writes.paths
+    if not texts:
+        return Said()
+    agent, fault = _agent(call)
+    paths = [_absolute(call, text) for text in texts]
+    variable = call.variable("AGENT_CHAT_WORKSPACE")
+    found = holders(call.workspace, lockable, paths, folder=_folder(call), variable=variable)
+    others = [held for held in found.held if not (agent and names.same(held.owner, agent))]
+    if what.command:
+        return Said(context=_note(others)) if others else Said()
+    if others and agent:
+        return Said(refusal=_refusal(call, agent, others))
+    if others:
+        why = f"{_what(others[0], others[0].asked)}, and this session has no name{fault}, so it may be its own"
+        return unlooked(call, why)
+    return unlooked(call, "; ".join(found.faults[:2])) if found.faults else Said()
+
+
+def _agent(call: Call) -> tuple[str, str]:
+    """Returns the agent's name, "" where there is none, and what is wrong with it."""
+    try:
+        return call.agent, ""
+    except ChatError as error:
+        return "", f" ({error.message})"
+
+
+def _folder(call: Call) -> str:
+    return call.payload.folder or current_folder()
+
+
+def _absolute(call: Call, text: str) -> str:
+    """Returns a path as the host means it: from the session's folder, not from that of this process."""
+    if real_place.WINDOWS:
+        text = text.replace("\\", "/")
+    return text if text.startswith("/") or text[1:2] == ":" else f"{_folder(call)}/{text}"
+
+
+def _what(held: Held, path: str) -> str:
+    """Returns who holds what, for how long and why."""
+    reason = f": {names.quoted(held.reason, limit=MAX_REASON)}" if held.reason else ""
+    return f"{_cut(safe_line(path), MAX_SHOWN)} is locked by {held.owner} in {held.channel}, {held.left}{reason}"
+
+
+def _refusal(call: Call, agent: str, others: list[Held]) -> str:
+    first = others[0]
+    path = shell_word(first.asked)
+    more = f" ({len(others) - 1} more of its paths are locked too.)" if len(others) > 1 else ""
+    wait = call.workspace.call(f"wait {first.channel} --path {path} --as {agent}")
+    ask = call.workspace.call(f"post {first.channel} --from {agent} --to {first.owner} --title 'May I edit it?'")
+    if len(wait) > 2 * MAX_SHOWN:
+        wait = call.workspace.call(f"locks {first.channel}")
+    return (
+        f"agent-chat: {_what(first, first.asked)}.{more} Work on something else meanwhile, or wait for it: {wait}, "
+        f"or ask: {ask}. Do not change it by other means."
+    )
+
+
+def _note(others: list[Held]) -> str:
+    more = f", and {len(others) - 1} more" if len(others) > 1 else ""
+    held = _what(others[0], others[0].paths)
+    return f"agent-chat: this command may change what others hold: {held}{more}. Leave that as it is."
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,168 @@
+"""What hooks remember of a host's session: which unread messages it was told of, and which it was held for.
+
+It lies in a folder of the root beside the channels, in a file for each session. Who cannot remember must not act: what
+is not noted would be said again and again. Of several hooks that run at once for one session, one notes first.
+"""
+
+from __future__ import annotations
+
+from binascii import crc32
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.records import json_codec
+from agent_chat.storage import layout, publication
+from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage.filesystem import is_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent_chat.operations.glance import Count
+    from agent_chat.storage.workspace import Workspace
+
+    Marks = dict[str, list[int]]
+    Renew = Callable[[dict[str, object]], bool]
+
+HELD = "held"
+TOLD = "told"
+LOCK_SECONDS = 0.3
+KEPT_SECONDS = 30 * 86400.0
+MAX_BYTES = 1 << 20
+END = ".session"
+VERSION = 1
+
+
+class SessionMemory:
+    """The memory of one session of an agent; one without an id shares its agent's. `faults` say what failed."""
+
+    def __init__(self, workspace: Workspace, agent: str, session: str) -> None:
+        self._workspace = workspace
+        self._folder = layout.hooks_folder(workspace.root)
+        self._path = layout.join(self._folder, f"{names.fold(agent)}.{_key(session)}{END}")
+        self.faults: list[str] = []
+
+    def note(self, what: str, counts: Sequence[Count]) -> bool:
+        """Notes that unread messages were told of, or held for; tells whether some of them had not been yet.
+
+        False where that cannot be noted.
+        """
+
+        def renew(fields: dict[str, object]) -> bool:
+            marks = _marks(fields, what)
+            new = [count for count in counts if _is_new(count, marks.get(count.channel))]
+            for count in counts:
+                last, late = marks.get(count.channel, (0, 0))
+                if count.latest < last:
+                    last = 0  # another channel of that name
+                marks[count.channel] = [max(last, count.highest), max(late, count.late) if count.late else 0]
+            fields[what] = marks
+            return bool(new)
+
+        return self._change(renew)
+
+    def note_turn(self, what: str, turn: str) -> bool:
+        """Notes that something was said in a turn; tells whether it had not been yet, True where that is not known."""
+        if not turn:
+            return True
+
+        def renew(fields: dict[str, object]) -> bool:
+            turns = fields.get("turns")
+            known = turns if isinstance(turns, dict) else {}
+            new = known.get(what) != turn
+            fields["turns"] = {**known, what: turn}
+            return new
+
+        return self._change(renew, otherwise=True)
+
+    def waiter(self) -> FileLock | None:
+        """Returns the lock of the one process that waits for this session, held; None where another holds it."""
+        lock = FileLock(self._workspace.files, self._path[: -len(END)] + layout.WAITING_END, self._workspace.clock)
+        try:
+            self._workspace.files.make_folder(self._folder)
+            return lock if lock.acquire(0) else None
+        except (OSError, ChatError) as error:
+            self.faults.append(f"hooks cannot tell whether one waits already: {error}")
+            return None
+
+    def _change(self, renew: Renew, *, otherwise: bool = False) -> bool:
+        """Changes what is stored, one process at a time, and returns what `renew` does; else `otherwise`."""
+        files = self._workspace.files
+        try:
+            new_here = not publication.exists(files, self._path)
+            if new_here:
+                files.make_folder(self._folder)
+                self._forget_old()
+            lock = FileLock(files, self._path + layout.LOCK_END, self._workspace.clock)
+            if not lock.acquire(LOCK_SECONDS):
+                self.faults.append(f"{self._path} is locked by another hook")
+                return otherwise
+            try:
+                fields, sound = self._load()
+                found = renew(fields)
+                self._store(fields)
+            finally:
+                lock.release()
+        except (OSError, ChatError) as error:
+            self.faults.append(f"hooks cannot remember what they said: {error}")
+            return otherwise
+        # What was forgotten by damage may have been noted.
+        return found if sound else otherwise
+
+    def _load(self) -> tuple[dict[str, object], bool]:
+        """Returns what is stored, and whether it is whole."""
+        try:
+            data = self._workspace.files.read_file(self._path, MAX_BYTES)
+            fields = json_codec.object_of(json_codec.decode(data))
+        except FileNotFoundError:
+            return {"schema_version": VERSION}, True
+        except json_codec.JsonError:
+            return {"schema_version": VERSION}, False
+        return fields, fields.get("schema_version") == VERSION
+
+    def _store(self, fields: dict[str, object]) -> None:
+        files = self._workspace.files
+        temporary = layout.temporary_in(self._folder, self._workspace.ids.fresh())
+        # Not synced: after a power loss the session is gone too.
+        files.write_new(temporary, json_codec.encode(fields).encode("utf-8"), sync=False)
+        publication.replace(files, temporary, self._path)
+
+    def _forget_old(self) -> None:
+        """Removes the files of sessions that nobody has used for a month."""
+        files = self._workspace.files
+        for name in files.list_if_there(self._folder):
+            if name.endswith((END, END + layout.LOCK_END, layout.WAITING_END)) or name.startswith(
+                layout.TEMPORARY_PREFIX
+            ):
+                path = layout.join(self._folder, name)
+                status = files.status(path)
+                if is_file(status) and self._workspace.clock.now() - status.st_mtime > KEPT_SECONDS:
+                    files.remove(path)
+
+
+def _key(session: str) -> str:
+    """Returns a session's id as a part of a file name that no other session's id gives."""
+    if not session:
+        return "any"
+    data = session.encode("utf-8", "surrogatepass")
+    plain = all(sign.isascii() and (sign.islower() or sign.isdigit() or sign == "-") for sign in session)
+    written = f"id-{session}" if plain else f"hex-{data.hex()}"
+    return written if len(written) <= 120 else f"long-{data[:40].hex()}-{len(data)}-{crc32(data):08x}"
+
+
+def _marks(fields: dict[str, object], what: str) -> Marks:
+    """Returns, by channel, the number of the last message noted and how many late ones were."""
+    stored = fields.get(what)
+    marks: Marks = {}
+    for channel, mark in stored.items() if isinstance(stored, dict) else ():
+        if isinstance(mark, list) and len(mark) == 2 and all(isinstance(number, int) for number in mark):
+            marks[channel] = mark
+    return marks
+
+
+def _is_new(count: Count, mark: Sequence[int] | None) -> bool:
+    """Tells whether messages of a channel are unread that were not noted."""
+    if mark is None or count.latest < mark[0]:
+        return bool(count.unread or count.late)
+    return count.highest > mark[0] or count.late > mark[1]
