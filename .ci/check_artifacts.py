@@ -6,7 +6,23 @@ import sys
 import tarfile
 import zipfile
 
-SDIST_NEEDS = ("README.md", "LICENSE", "chat.py", "agent_chat/__main__.py", "tests/conftest.py", "docs/architecture.md")
+SDIST_NEEDS = (
+    "README.md",
+    "LICENSE",
+    "chat.py",
+    "agent_chat/__main__.py",
+    "tests/conftest.py",
+    "docs/architecture.md",
+    # What makes it a plugin, and a skill.
+    ".claude-plugin/marketplace.json",
+    ".claude-plugin/plugin.json",
+    "SKILL.md",
+    "bin/agent-chat",
+    "commands/inbox.md",
+    "hooks/edit_guard.py",
+    "hooks/hooks.json",
+    "skills/agent-chat/SKILL.md",
+)
 
 
 def main() -> None:
