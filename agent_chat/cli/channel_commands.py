@@ -44,8 +44,8 @@ def _work_tree(request: Request) -> str | None:
     if named is None:
         return None
     from agent_chat.cli.acting import expanded
-    from agent_chat.cli.locating import current_folder
     from agent_chat.storage import work_tree
+    from agent_chat.storage.work_tree import current_folder
 
     return work_tree.find(
         request.workspace, option=expanded(named), variable=None, recorded=None, folder=current_folder()

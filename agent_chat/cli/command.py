@@ -61,7 +61,10 @@ class Argument(Value):
 
 
 class Command(Value):
-    """One row of the table: what is typed, what it is for, what it takes, and the function that carries it out."""
+    """One row of the table: what is typed, what it is for, what it takes, and the function that carries it out.
+
+    An `unlisted` one is typed by programs alone, and the help of the program leaves it out.
+    """
 
     path: tuple[str, ...]
     summary: str
@@ -69,6 +72,7 @@ class Command(Value):
     handler: str
     notes: str = ""
     mutates: bool = False
+    unlisted: bool = False
 
     @property
     def name(self) -> str:

@@ -65,6 +65,8 @@ def program_help(commands: Sequence[Command]) -> str:
     lines = [f"{PROGRAM} <command> …", INTRODUCTION, ""]
     groups: dict[str, list[str]] = {}
     for row in commands:
+        if row.unlisted:
+            continue
         if len(row.path) == 1:
             lines += _entry(_call(row), row.summary)
         else:

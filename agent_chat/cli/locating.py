@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agent_chat.cli.acting import expanded, variable
-from agent_chat.errors import ChatError
-from agent_chat.storage import filesystem, work_tree
+from agent_chat.storage import work_tree
 from agent_chat.storage.journal import OF_LOCKS, journal_error
 from agent_chat.storage.workspace import shell_word
 
@@ -44,13 +43,5 @@ class Locator:
             option=expanded(self._request.optional_text("workspace")),
             variable=expanded(variable(self._request, "AGENT_CHAT_WORKSPACE")),
             recorded=self._channel.meta.workspace,
-            folder=current_folder(),
+            folder=work_tree.current_folder(),
         )
-
-
-def current_folder() -> str:
-    """Returns the path of the current folder; PATH_LOCK_INVALID_PATH when it was deleted."""
-    try:
-        return filesystem.absolute(".")
-    except FileNotFoundError:
-        raise ChatError("PATH_LOCK_INVALID_PATH", "the current folder is gone; go to one that is there") from None

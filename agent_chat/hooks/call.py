@@ -5,6 +5,7 @@ Handlers work out what is to be said; everything that can go wrong on the way en
 
 from __future__ import annotations
 
+from agent_chat.cli.output import to_json
 from agent_chat.cli.root import open_root, recoded
 from agent_chat.errors import ChatError
 from agent_chat.hooks import hosts, payload
@@ -61,7 +62,10 @@ class Answer(Value):
 class Call:
     """One call. Its properties fail with ChatError where what the user gave is wrong."""
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, words: Sequence[str], environment: Mapping[str, str], *, workspace: Workspace | None = None
+    ) -> None:
+        """`workspace` replaces the one that the words and the environment name."""
         self.environment = environment
         self.event = ""
         self.host = ""
@@ -70,7 +74,7 @@ class Call:
         self.payload: Payload = payload.Payload(fields={})
         self.notes: list[str] = []
         self._root: str | None = None
-        self._workspace: Workspace | None = None
+        self._workspace = workspace
         self._parse([recoded(word) for word in words])
 
     def _parse(self, words: list[str]) -> None:
@@ -170,6 +174,16 @@ class Call:
         self.host = self.host or hosts.host_of(self.environment, self.payload)
         return self._rendered(self._failed(why))
 
+    def described(self, answer: Answer) -> dict[str, object]:
+        """Returns the JSON form of a call and its answer, for those who look into what a hook does."""
+        return {
+            **self.workspace.where(),
+            "event": self.event,
+            "host": self.host,
+            "output": answer.output,
+            "notes": list(answer.notes),
+        }
+
     def _failed(self, why: str) -> Said:
         """Returns what is said when it could not be looked: the host is told where a tool waits for a judgement."""
         self.notes.append(f"hook {self.event}: {safe_line(why)}")
@@ -186,4 +200,5 @@ class Call:
             return Answer(notes=notes, status=2 if said.hold else 0)
         native = "toolName" in self.payload.fields and not self.payload.event
         output = hosts.answer(self.host, self.event, said, native=native and self.host == hosts.COPILOT)
-        return Answer(output=output, notes=tuple(self.notes))
+        answer = Answer(output=output, notes=tuple(self.notes))
+        return answer.replace(output=to_json(self.described(answer)) + "\n") if self.as_json else answer

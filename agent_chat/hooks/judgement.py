@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.cli.locating import current_folder
 from agent_chat.errors import ChatError
 from agent_chat.hooks.guard import unlooked
 from agent_chat.hooks.hosts import Said
@@ -11,6 +10,7 @@ from agent_chat.hooks.shell_writes import writes_of
 from agent_chat.operations.guarded_paths import holders
 from agent_chat.records.shown_text import safe_line
 from agent_chat.storage import real_place
+from agent_chat.storage.work_tree import current_folder
 from agent_chat.storage.workspace import shell_word
 
 TYPE_CHECKING = False

@@ -45,13 +45,13 @@ def holders(workspace: Workspace, lockable: Lockable, paths: Sequence[str], *, f
     """
     held: list[Held] = []
     faults = list(lockable.faults)
+    locator = _Locator(workspace, folder, variable)
     for name in lockable.channels:
         channel = Channel(workspace, name)
-        locator = _Locator(workspace, channel, folder, variable)
         now = workspace.clock.moment()
         for path in paths:
             try:
-                located = locator.locate(path)
+                located = locator.locate(channel, path)
                 if located is None:
                     continue
                 found = check(channel, (located,), None)
@@ -80,18 +80,29 @@ def _said(error: ChatError | OSError) -> str:
 
 
 class _Locator:
-    """Finds paths for one channel: in the work tree that its locks are on, else anywhere on this machine."""
+    """Finds paths in the work tree that a channel's locks are on, else anywhere on this machine."""
 
-    def __init__(self, workspace: Workspace, channel: Channel, folder: str, variable: str) -> None:
+    def __init__(self, workspace: Workspace, folder: str, variable: str) -> None:
         self._workspace = workspace
-        self._channel = channel
         self._folder = folder
         self._variable = variable
-        self._trees: list[work_tree.WorkTree] | None = None
+        self._found: dict[tuple[str, str], Located | None] = {}
+        self._trees: dict[str, list[work_tree.WorkTree]] = {}
 
-    def locate(self, path: str) -> Located | None:
-        """Returns where a path lies; None for what no lock can be on, as what lies in the chat root."""
-        for tree in self._all():
+    def locate(self, channel: Channel, path: str) -> Located | None:
+        """Returns where a path lies for the locks of a channel; None for what no lock can be on."""
+        try:
+            recorded = channel.meta.workspace or ""
+        except ChatError:
+            recorded = ""  # the locks of a channel count, whatever became of its record
+        if (recorded, path) not in self._found:
+            self._found[recorded, path] = self._locate(recorded, path)
+        return self._found[recorded, path]
+
+    def _locate(self, recorded: str, path: str) -> Located | None:
+        if recorded not in self._trees:
+            self._trees[recorded] = self._all(recorded)
+        for tree in self._trees[recorded]:
             try:
                 return tree.locate(path)
             except ChatError as error:
@@ -99,25 +110,18 @@ class _Locator:
                     raise
         return None
 
-    def _all(self) -> list[work_tree.WorkTree]:
-        if self._trees is None:
+    def _all(self, recorded: str) -> list[work_tree.WorkTree]:
+        """Returns the trees to look in: the one that a command would take here, then the whole file system."""
+        trees: list[work_tree.WorkTree] = []
+        for option, variable, named in ((None, self._variable, recorded), (work_tree.top_of(self._folder), "", "")):
             try:
-                recorded = self._channel.meta.workspace
-            except ChatError:
-                recorded = None  # the locks of a channel count, whatever became of its record
-            self._trees = []
-            for option, variable, named in (
-                (None, self._variable, recorded),
-                (work_tree.top_of(self._folder), "", None),
-            ):
-                try:
-                    self._trees.append(
-                        work_tree.find(
-                            self._workspace, option=option, variable=variable, recorded=named, folder=self._folder
-                        )
+                trees.append(
+                    work_tree.find(
+                        self._workspace, option=option, variable=variable, recorded=named, folder=self._folder
                     )
-                except ChatError:
-                    # What a record or a variable names need not be here; by its absolute path a file is found anyway.
-                    if option is not None:
-                        raise
-        return self._trees
+                )
+            except ChatError:
+                # What a record or a variable names need not be here; by its absolute path a file is found anyway.
+                if option is not None:
+                    raise
+        return trees

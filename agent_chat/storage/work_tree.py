@@ -52,6 +52,14 @@ def find(
     return WorkTree(workspace, walker, here, "folder", folder)
 
 
+def current_folder() -> str:
+    """Returns the path of the current folder; PATH_LOCK_INVALID_PATH when it was deleted."""
+    try:
+        return filesystem.absolute(".")
+    except FileNotFoundError:
+        raise ChatError("PATH_LOCK_INVALID_PATH", "the current folder is gone; go to one that is there") from None
+
+
 def top_of(folder: str) -> str:
     """Returns the top of the file system that an absolute path lies in."""
     return os.path.splitdrive(folder)[0] + os.sep

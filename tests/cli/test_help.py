@@ -15,8 +15,8 @@ from agent_chat.cli.parser import parse
 from agent_chat.errors import ChatError
 
 CHORES = (
-    Command(path=("hook",), summary="Runs a hook.", handler="x:hook"),
-    Command(path=("hook", "wait"), summary="Waits.", handler="x:hook_wait"),
+    Command(path=("relay",), summary="Runs a relay.", handler="x:relay"),
+    Command(path=("relay", "wait"), summary="Waits.", handler="x:relay_wait"),
     Command(
         path=("chore", "claim"),
         summary="Claims a chore.",
@@ -89,6 +89,8 @@ def test_help_of_the_program() -> None:
     assert len(help_texts.program_help(COMMANDS).splitlines()) <= 40
     assert max(map(len, lines)) <= help_texts.WIDTH
     for row in COMMANDS:
+        if row.unlisted:
+            continue
         word = row.path[0] if len(row.path) == 1 else row.path[1].rstrip(",")
         assert any(word in re.split(r"[ ,]+", line) for line in lines), row.name
     assert "  chore …                   claim, list" in lines
@@ -104,9 +106,9 @@ def test_help_of_words() -> None:
     assert "--secret" not in help_texts.help_for(("chore", "claim"), table)
     group = help_texts.help_for(("task",), table)
     assert all(row.summary.split()[0] in group for row in COMMANDS if row.path[0] == "task")
-    both = help_texts.help_for(("hook",), table)
-    assert "Runs a hook." in both
-    assert "hook wait" in both
+    both = help_texts.help_for(("relay",), table)
+    assert "Runs a relay." in both
+    assert "relay wait" in both
     for words in (("raed",), ("read", "dev"), ("turn",), ("",)):
         with pytest.raises(ChatError) as caught:
             help_texts.help_for(words, table)

@@ -25,8 +25,8 @@ TASKS = (
     Command(path=("chore", "create"), summary="Creates.", handler="x:create"),
     Command(path=("turn", "end"), summary="Ends.", handler="x:end"),
     # A command that is also the beginning of another one.
-    Command(path=("hook",), summary="Hooks.", handler="x:hook", arguments=(Argument(name="event", optional=True),)),
-    Command(path=("hook", "wait"), summary="Waits.", handler="x:wait"),
+    Command(path=("relay",), summary="Relays.", handler="x:relay", arguments=(Argument(name="event", optional=True),)),
+    Command(path=("relay", "wait"), summary="Waits.", handler="x:wait"),
 )
 
 
@@ -87,9 +87,9 @@ def parsed(*argv: str) -> Request:
         (["lock", "dev", "a", "--lease", "9", "b/"], "lock", {"paths": ("a", "b/"), "lease_seconds": "9"}),
         (["check", "dev", "--", "-x"], "check", {"paths": ("-x",), "agent": None}),
         (["recover", "a", "b", "--reason", "--json"], "recover", {"reason": "--json"}),
-        (["hook", "wait"], "hook wait", {}),
-        (["hook", "stop"], "hook", {"event": "stop"}),
-        (["hook", "--json"], "hook", {"event": None}),
+        (["relay", "wait"], "relay wait", {}),
+        (["relay", "stop"], "relay", {"event": "stop"}),
+        (["relay", "--json"], "relay", {"event": None}),
         (["help", "task", "claim"], "help", {"words": ("task", "claim")}),
         (["help"], "help", {"words": ()}),
         (["version"], "version", {}),
