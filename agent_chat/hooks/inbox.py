@@ -11,6 +11,7 @@ from agent_chat.hooks.hosts import Said
 from agent_chat.operations.glance import glance
 from agent_chat.operations.session_memory import HELD, TOLD, SessionMemory
 from agent_chat.records.shown_text import safe_line
+from agent_chat.storage.channel import may_be_channel
 from agent_chat.storage.channel_folders import may_be_channels
 
 TYPE_CHECKING = False
@@ -44,14 +45,14 @@ def session_start(call: Call) -> Said:
 
 
 def _nameless(call: Call, fault: str) -> Said:
-    there = len(may_be_channels(call.workspace, call.channels))
+    there = [name for name in may_be_channels(call.workspace, call.channels) if may_be_channel(call.workspace, name)]
     if not there:
         return Said()
-    some = "1 channel" if there == 1 else f"{there} channels"
+    some = "is 1 channel" if len(there) == 1 else f"are {len(there)} channels"
+    where = safe_line(call.workspace.root)[:200]
     return Said(
-        context=f"agent-chat: this session has no name{fault}. There is mail in {some} of "
-        f"{safe_line(call.workspace.root)[:200]}. To take part set AGENT_CHAT_NAME before the session starts, or give "
-        "--as NAME with each call."
+        context=f"agent-chat: there {some} in {where}, but this session has no name{fault}. "
+        "To take part set AGENT_CHAT_NAME before the session starts, or give --as NAME with each call."
     )
 
 

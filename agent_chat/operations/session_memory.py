@@ -125,7 +125,7 @@ class SessionMemory:
         files = self._workspace.files
         temporary = layout.temporary_in(self._folder, self._workspace.ids.fresh())
         # Not synced: after a power loss the session is gone too.
-        files.write_new(temporary, json_codec.encode(fields).encode("utf-8"), sync=False)
+        files.write_new(temporary, (json_codec.encode(fields, indent=2) + "\n").encode("utf-8"), sync=False)
         publication.replace(files, temporary, self._path)
 
     def _forget_old(self) -> None:

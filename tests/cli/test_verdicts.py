@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_chat.cli import output
+from agent_chat.operations.glance import Count
+from agent_chat.operations.session_memory import HELD, SessionMemory
 from agent_chat.storage.filesystem import FileSystem
+from agent_chat.storage.workspace import Workspace
 from tests.cli import leasing
 from tests.cli.json_calls import CALLS, answer, make_root
 from tests.support import schemas, verdicts
@@ -94,6 +97,8 @@ def everything(root: Path) -> None:
         assert leasing.call(root, *call, clock=late).status == 0, call
     for call in (CALLS["init"], CALLS["claim"], CALLS["post"], CALLS["event post"], ("compact", "work", "--as", "bob")):
         answer(root, *call)
+    unread = Count(channel="dev", unread=1, latest=1, highest=1)
+    assert SessionMemory(Workspace(str(root)), "alice", "s-1").note(HELD, [unread])
     for place, call in (
         ("tasks", ("task", "recover-pending", "work", "--as", "bob", "--keep")),
         ("locks", ("recover-pending", "work", "--as", "bob", "--keep")),

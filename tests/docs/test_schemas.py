@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-RECORDS = ("agent-chat-event", "audit-body", "task", "claim", "path-lock", "journal-header", "journal-block")
+RECORDS = (
+    "agent-chat-event",
+    "audit-body",
+    "task",
+    "claim",
+    "path-lock",
+    "journal-header",
+    "journal-block",
+    "session-memory",
+)
 STATES = ("state-item", "state-blocker", "state-owner")
 
 
@@ -109,7 +118,7 @@ def test_every_field_has_a_type() -> None:
 
 
 # Which replies are about no one channel.
-NO_CHANNEL = {"reply-channels", "reply-inbox", "reply-completion", "reply-help", "reply-version"}
+NO_CHANNEL = {"reply-hook", "reply-channels", "reply-inbox", "reply-completion", "reply-help", "reply-version"}
 
 
 def test_every_reply_tells_the_root_and_the_channel_that_it_is_about() -> None:

@@ -7,11 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
+from unittest.mock import patch
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from agent_chat.errors import ChatError
 from agent_chat.operations import doctor, reading
+from agent_chat.operations import glance as glancing
 from agent_chat.operations.inbox import inbox
 from agent_chat.records import message as message_record
 from agent_chat.storage.channel import Channel, channel_names
@@ -147,11 +149,23 @@ class Machine(RuleBasedStateMachine):
         for agent in AGENTS:
             entries, failures = inbox(self.workspace(), agent)
             assert failures == []
-            assert {entry.channel: entry.unread for entry in entries if entry.unread} == {
+            unread = {
                 name: len(model.unread(agent))
                 for name, model in self.model.items()
                 if model.unread(agent) and model.knows(agent)
             }
+            assert {entry.channel: entry.unread for entry in entries if entry.unread} == unread
+            late = {entry.channel for entry in entries if "below the cursor" in entry.warning}
+            self.glance_agrees(agent, unread, late)
+
+    def glance_agrees(self, agent: str, unread: dict[str, int], late: set[str]) -> None:
+        """A glance counts what the inbox counts, from what the glance before it kept."""
+        # Each step gives what it wrote times of its own, so that equal times are believed here at once.
+        with patch.multiple(glancing, WORTH_KEEPING=0, SETTLING_SECONDS=float("-inf")):
+            found = glancing.glance(self.workspace(), agent)
+        assert found.failures == ()
+        assert {count.channel: count.unread for count in found.counts if count.unread} == unread
+        assert {count.channel for count in found.counts if count.late} == late
 
     def doctor_agrees(self, name: str) -> None:
         """The doctor finds just what was done to the channel."""

@@ -60,6 +60,8 @@ OF_COMMAND = {
     "event post": "reply-event-post",
     "event read": "reply-event-read",
     "doctor": "reply-doctor",
+    "hook": "reply-hook",
+    "setup": "reply-setup",
     "completion": "reply-completion",
     "help": "reply-help",
     "version": "reply-version",

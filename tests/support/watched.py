@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from agent_chat.cli import output
 from agent_chat.storage.filesystem import FileSystem
+from agent_chat.storage.project_files import ProjectFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MAIN = "agent_chat.cli.main"
 MESSAGE, ENTRY, UNKNOWN = "message", "journal-entry", "unknown"
+SESSION, TRACE = "session-memory", "hook-trace"
 # The place of each kind of record, below the root, written with slashes.
 PLACES = {
     "channel-meta": re.compile(r"[^/]+/_meta\.json"),
@@ -31,10 +33,13 @@ PLACES = {
     "claim": re.compile(r"[^/]+/claims/[^./][^/]*\.json"),
     "path-lock": re.compile(r"[^/]+/locks/[^./][^/]*\.json"),
     ENTRY: re.compile(r"[^/]+/(tasks|locks)/audit/(\.pending|[^./][^/]*)\.md"),
+    SESSION: re.compile(r"_hooks/[^/]+\.session"),
+    TRACE: re.compile(r"_hooks/[^/]+\.ran"),
 }
+OF_HOOKS = (SESSION, TRACE)
 # What is no record: caches, cursors, locks, what git is told, the summary, and the markers that people lay down.
 _OTHERS = re.compile(
-    r"\.git(ignore|attributes)|\.lock|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
+    r"\.git(ignore|attributes)|\.lock|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
 )
 _PENDING = f"{os.sep}.pending.md"
 _CACHE = f"{os.sep}.cache{os.sep}"
@@ -180,5 +185,5 @@ def _holds(path: str, data: bytes) -> bool:
 
 def _hand_on(files: FileSystem, path: str, data: bytes) -> None:
     place = path[len(files.root) + 1 :].replace(os.sep, "/")
-    if kind_of(place) is not None:
+    if kind_of(place) is not None and not isinstance(files, ProjectFiles):  # settings of hosts are no records
         _sink[0](Written(files.root, place, bytes(data)))
