@@ -11,7 +11,7 @@ from agent_chat.errors import ChatError
 from agent_chat.hooks import hosts, payload
 from agent_chat.hooks.hosts import Said
 from agent_chat.names import agent_name, fault_of_name, fold, normal_form, quoted
-from agent_chat.records.shown_text import safe_line
+from agent_chat.records.shown_text import shortened
 from agent_chat.records.value import Value
 
 TYPE_CHECKING = False
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from agent_chat.storage.workspace import Workspace
 
 WAIT_SECONDS = 3600.0
+# In bytes.
+MAX_WHY = 300
+MAX_COMMAND = 240
 HANDLERS = {
     hosts.SESSION_START: "agent_chat.hooks.inbox:session_start",
     hosts.PROMPT: "agent_chat.hooks.inbox:prompt",
@@ -150,6 +153,11 @@ class Call:
             return None
         return frozenset(fold(name) for name in listed if fault_of_name(name) is None)
 
+    def command(self, words: str) -> str:
+        """Returns a command that finds the same root, for a model to copy; "" where it is too long to say."""
+        whole = self.workspace.call(words)
+        return whole if len(whole.encode("utf-8")) <= MAX_COMMAND else ""
+
     # -- the answer ------------------------------------------------------------------------------------------------
 
     def answer(self) -> Answer:
@@ -185,8 +193,10 @@ class Call:
         }
 
     def _failed(self, why: str) -> Said:
-        """Returns what is said when it could not be looked: the host is told where a tool waits for a judgement."""
-        self.notes.append(f"hook {self.event}: {safe_line(why)}")
+        """Returns what is said when it could not be looked: to the model where it would take silence for "nothing"."""
+        self.notes.append(f"hook {self.event}: {why}")
+        if self.event in (hosts.SESSION_START, hosts.PROMPT):
+            return Said(context=f"agent-chat could not look for messages: {shortened(why, MAX_WHY)}")
         if self.event != hosts.PRE_TOOL_USE:
             return Said()
         guard = __import__("agent_chat.hooks.guard", fromlist=["unlooked"])
@@ -197,8 +207,10 @@ class Call:
         if self.event == hosts.WAIT:
             # What the waiter has to say goes to stderr, with the status that wakes a session.
             notes = (*self.notes, said.hold) if said.hold else tuple(self.notes)
-            return Answer(notes=notes, status=2 if said.hold else 0)
+            return self._described_if_asked(Answer(notes=notes, status=2 if said.hold else 0))
         native = "toolName" in self.payload.fields and not self.payload.event
         output = hosts.answer(self.host, self.event, said, native=native and self.host == hosts.COPILOT)
-        answer = Answer(output=output, notes=tuple(self.notes))
+        return self._described_if_asked(Answer(output=output, notes=tuple(self.notes)))
+
+    def _described_if_asked(self, answer: Answer) -> Answer:
         return answer.replace(output=to_json(self.described(answer)) + "\n") if self.as_json else answer

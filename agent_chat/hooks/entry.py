@@ -24,16 +24,21 @@ LEAVE_SECONDS = 1.8
 
 
 def hook_words(words: Sequence[str]) -> list[str] | None:
-    """Returns what follows the command `hook` in a command line, with the global options before it first.
+    """Returns what follows the command `hook` in a command line, and the global options before it.
 
-    None where another command is meant, or help.
+    None where another command is meant, or help. What nobody knows before the command is passed over with its value:
+    a host must not hear of it.
     """
     at = 0
+    known: list[str] = []
     while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] == "--root" else 1
+        option = words[at].partition("=")[0]
+        length = 1 if option != words[at] or option in ("--json", "--version") else 2
+        known += words[at : at + length] if option in ("--json", "--root") else []
+        at += length
     if at >= len(words) or words[at] != "hook" or "--help" in words or "-h" in words:
         return None
-    return [*words[:at], *words[at + 1 :]]
+    return [*words[at + 1 :], *known]
 
 
 def run_from_console(event: str) -> NoReturn:

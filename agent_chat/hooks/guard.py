@@ -7,16 +7,15 @@ first, and what judges paths is loaded when something is.
 
 from __future__ import annotations
 
+from agent_chat.hooks.call import MAX_WHY
 from agent_chat.hooks.hosts import Said
 from agent_chat.hooks.tool_calls import touched
-from agent_chat.records.shown_text import safe_line
+from agent_chat.records.shown_text import shortened
 from agent_chat.storage.channel_folders import may_be_channels, may_hold_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.hooks.call import Call
-
-MAX_WHY = 400
 
 
 def pre_tool_use(call: Call) -> Said:
@@ -36,8 +35,7 @@ def pre_tool_use(call: Call) -> Said:
 
 def unlooked(call: Call, why: str) -> Said:
     """Returns what is said when an edit could not be judged: it goes on, or is refused where that was asked for."""
-    why = safe_line(why)
-    why = why if len(why) <= MAX_WHY else why[:MAX_WHY] + "…"
+    why = shortened(why, MAX_WHY)
     if call.variable("AGENT_CHAT_GUARD").strip().lower() == "strict":
         return Said(
             refusal=f"agent-chat could not check this edit: {why}. AGENT_CHAT_GUARD=strict refuses it. "

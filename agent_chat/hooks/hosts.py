@@ -107,7 +107,11 @@ def _tool(host: str, event: str, said: Said, *, native: bool) -> dict[str, objec
         if host == GEMINI:
             return {"decision": "deny", "reason": said.refusal}
         if host == CURSOR:
-            return {"permission": "deny", "user_message": said.refusal, "agent_message": said.refusal}
+            return {
+                "permission": "deny",
+                "user_message": said.refusal.partition(". ")[0],
+                "agent_message": said.refusal,
+            }
         if host in WITH_EXTENSIONS:
             return {"block": True, "reason": said.refusal}
         decision = {"permissionDecision": "deny", "permissionDecisionReason": said.refusal}

@@ -8,7 +8,7 @@ from agent_chat.hooks.guard import unlooked
 from agent_chat.hooks.hosts import Said
 from agent_chat.hooks.shell_writes import writes_of
 from agent_chat.operations.guarded_paths import holders
-from agent_chat.records.shown_text import safe_line
+from agent_chat.records.shown_text import shortened
 from agent_chat.storage import real_place
 from agent_chat.storage.work_tree import current_folder
 from agent_chat.storage.workspace import shell_word
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from agent_chat.operations.guarded_paths import Held
     from agent_chat.storage.channel_folders import Lockable
 
+# In bytes: with what is said around them a refusal stays below 1,000.
+MAX_PATH = 160
 MAX_REASON = 80
-MAX_SHOWN = 160
 
 
 def judge(call: Call, what: Touched, lockable: Lockable) -> Said:
@@ -68,21 +69,20 @@ def _absolute(call: Call, text: str) -> str:
 
 def _what(held: Held, path: str) -> str:
     """Returns who holds what, for how long and why."""
-    reason = f": {names.quoted(held.reason, limit=MAX_REASON)}" if held.reason else ""
-    return f"{_cut(safe_line(path), MAX_SHOWN)} is locked by {held.owner} in {held.channel}, {held.left}{reason}"
+    reason = f": '{shortened(held.reason, MAX_REASON)}'" if held.reason else ""
+    return f"{shortened(path, MAX_PATH)} is locked by {held.owner} in {held.channel}, {held.left}{reason}"
 
 
 def _refusal(call: Call, agent: str, others: list[Held]) -> str:
     first = others[0]
-    path = shell_word(first.asked)
     more = f" ({len(others) - 1} more of its paths are locked too.)" if len(others) > 1 else ""
-    wait = call.workspace.call(f"wait {first.channel} --path {path} --as {agent}")
-    ask = call.workspace.call(f"post {first.channel} --from {agent} --to {first.owner} --title 'May I edit it?'")
-    if len(wait) > 2 * MAX_SHOWN:
-        wait = call.workspace.call(f"locks {first.channel}")
+    wait = call.command(f"wait {first.channel} --path {shell_word(first.asked)} --as {agent}")
+    if not wait:
+        wait = call.command(f"locks {first.channel}") or f"agent-chat locks {first.channel}"
+    ask = call.command(f"post {first.channel} --from {agent} --to {first.owner} --title 'May I edit it?'")
     return (
-        f"agent-chat: {_what(first, first.asked)}.{more} Work on something else meanwhile, or wait for it: {wait}, "
-        f"or ask: {ask}. Do not change it by other means."
+        f"agent-chat: {_what(first, first.asked)}.{more} Work on something else meanwhile, or wait for it: {wait}"
+        f"{ask and f', or ask: {ask}'}. Do not change it by other means."
     )
 
 
@@ -90,7 +90,3 @@ def _note(others: list[Held]) -> str:
     more = f", and {len(others) - 1} more" if len(others) > 1 else ""
     held = _what(others[0], others[0].paths)
     return f"agent-chat: this command may change what others hold: {held}{more}. Leave that as it is."
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -5,6 +5,7 @@ Each host names its tools and their arguments in its own way (docs/hosts.md). A 
 
 from __future__ import annotations
 
+from agent_chat.hooks.shell_words import END, tokens
 from agent_chat.records.value import Value
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 4
 PATCH_START = "*** Begin Patch"
+PATCH_END = "*** End Patch"
 _PATCH_PATHS = ("*** Update File:", "*** Add File:", "*** Delete File:", "*** Move to:")
 _PATCHING = ("apply_patch", "applypatch", "apply-patch")
 _SHELLS = frozenset(
@@ -24,9 +26,11 @@ _WRITING = frozenset(
     " notebook hashline copy put".split()
 )
 _READING = frozenset("read view grep glob ls list search find fetch get open cat todo todowrite".split())
+_PLAINLY_WRITING = frozenset("edit write replace delete move".split())
+# Without case and signs between words.
 _PATH_KEYS = frozenset(
-    "file_path filepath file_paths path paths notebook_path notebookpath target_file target_notebook absolute_path"
-    " relative_path source destination src dst old_path new_path from_path to_path file files filename uri".split()
+    "filepath filepaths path paths notebookpath targetfile targetnotebook absolutepath relativepath source destination"
+    " src dst oldpath newpath frompath topath file files filename uri".split()
 )
 _TEXT_KEYS = ("command", "input", "patch", "patchText", "patch_text", "cmd", "script", "code")
 
@@ -47,17 +51,17 @@ def touched(tool: str, arguments: Mapping[str, object]) -> Touched:
     """Returns what a call of a tool touches; of a tool that nobody knows nothing is known."""
     text = _text(arguments)
     plain = tool.lower()
-    if plain in _PATCHING or (PATCH_START in text and _words(tool) & _WRITING):
+    words = _words(tool)
+    if plain in _PATCHING or (PATCH_START in text and words & _WRITING):
         return Touched(paths=(*patched_paths(text), *_paths(arguments)))
     if plain in _SHELLS:
-        folder = _patched_by_shell(text)
-        if folder is not None:
-            return Touched(paths=tuple(_below(folder, path) for path in patched_paths(text)))
-        return Touched(command=text)
-    words = _words(tool)
-    # The last word of what an MCP server names tells what its tool does; the first may be the server's.
-    if not words & _WRITING or (words & _READING and not words & {"edit", "write", "replace", "delete", "move"}):
+        patched = _patched_by_shell(text)
+        return Touched(paths=patched) if patched else Touched(command=text)
+    # The last words of what an MCP server names tell what its tool does; the first may be the server's.
+    if not words & _WRITING or (words & _READING and not words & _PLAINLY_WRITING):
         return Touched()
+    if arguments.get("command") == "view":
+        return Touched()  # one tool that views and edits
     paths = _paths(arguments)
     if plain.startswith("mcp"):
         # Where a server takes relative paths from is not known; of an issue tracker's it is not this machine.
@@ -68,30 +72,51 @@ def touched(tool: str, arguments: Mapping[str, object]) -> Touched:
 def patched_paths(text: str) -> list[str]:
     """Returns the paths that a patch names, in the form that Codex and OpenCode apply."""
     paths: list[str] = []
-    for line in text.splitlines():
+    for line in map(str.strip, text.splitlines()):
         for start in _PATCH_PATHS:
-            if line.strip().startswith(start):
-                paths.append(line.strip()[len(start) :].strip())
+            if line.startswith(start):
+                paths.append(line[len(start) :].strip())
     return [path for path in dict.fromkeys(paths) if path]
 
 
-def _patched_by_shell(command: str) -> str | None:
-    """Returns the folder in which a shell command applies a patch, "" for the current one; None where it does not.
+def _patched_by_shell(command: str) -> tuple[str, ...]:
+    """Returns the paths of the patches that a shell command applies, from the session's folder; none where it does not.
 
     Codex carries out `apply_patch` itself where a shell is asked for it, also after a `cd`.
     """
-    at = command.find(PATCH_START)
-    if at < 0:
-        return None
-    before = command[:at]
-    if not any(name in before for name in _PATCHING):
-        return None
-    folder = ""
-    for part in before.replace("&&", ";").replace("\n", ";").split(";"):
-        words = part.split()
-        if len(words) == 2 and words[0] == "cd":
-            folder = _below(folder, words[1].strip("'\""))
-    return folder
+    found: list[str] = []
+    folders = [""]
+    before, *patches = command.split(PATCH_START)
+    for patch in patches:
+        applies = _follow(before, folders)
+        body, end, after = patch.partition(PATCH_END)
+        if applies:
+            found += [_below(folders[-1], path) for path in patched_paths(body)]
+        before = after if end else ""
+    return tuple(dict.fromkeys(found))
+
+
+def _follow(command: str, folders: list[str]) -> bool:
+    """Follows a shell through `cd` and subshells; tells whether the last command is one that applies a patch."""
+    words: list[str] = []
+    for kind, text in tokens(command):
+        if kind != END:
+            words.append(text)
+            continue
+        _change_folder(words, folders)
+        words = []
+        if text == "(":
+            folders.append(folders[-1])
+        elif text == ")" and len(folders) > 1:
+            folders.pop()
+    applies = any(word in _PATCHING for word in words)
+    # The mark of the here-document stands on the line before the patch.
+    return applies or any(name in command.rstrip("\n").rpartition("\n")[2] for name in _PATCHING)
+
+
+def _change_folder(words: list[str], folders: list[str]) -> None:
+    if len(words) == 2 and words[0] == "cd":
+        folders[-1] = _below(folders[-1], words[1])
 
 
 def _below(folder: str, path: str) -> str:
@@ -127,10 +152,25 @@ def _paths(arguments: Mapping[str, object]) -> list[str]:
 def _gathered(value: object, depth: int, *, is_path: bool) -> Iterator[str]:
     if isinstance(value, str):
         if is_path and value:
-            yield value[len("file://") :] if value.startswith("file://") else value
+            yield _of_uri(value) if value.startswith("file://") else value
     elif depth < MAX_DEPTH and isinstance(value, dict):
         for key, item in value.items():
-            yield from _gathered(item, depth + 1, is_path=str(key).lower() in _PATH_KEYS)
+            yield from _gathered(item, depth + 1, is_path=_plain(key) in _PATH_KEYS)
     elif depth < MAX_DEPTH and isinstance(value, list):
         for item in value:
             yield from _gathered(item, depth + 1, is_path=is_path)
+
+
+def _plain(key: object) -> str:
+    return str(key).lower().replace("_", "").replace("-", "")
+
+
+def _of_uri(uri: str) -> str:
+    """Returns the path in a file URI (RFC 8089)."""
+    first, *rest = uri[len("file://") :].encode("utf-8", "surrogatepass").split(b"%")
+    path = first
+    for part in rest:
+        code = part[:2]
+        is_code = len(code) == 2 and not code.strip(b"0123456789abcdefABCDEF")
+        path += bytes((int(code, 16),)) + part[2:] if is_code else b"%" + part
+    return path.decode("utf-8", "surrogateescape")

@@ -32,13 +32,14 @@ def wait(call: Call) -> Said:
         return Said()  # `claude -p` would wait for the waiter instead of resting (seen with 2.1.332)
     memory = SessionMemory(call.workspace, call.agent, call.payload.session)
     lock = memory.waiter()
-    call.notes += memory.faults
     if lock is None:
+        call.notes += memory.faults
         return Said()  # another waits for this session already, or nothing can be remembered
     try:
         return _until_mail(call, memory)
     finally:
         lock.release()
+        call.notes += dict.fromkeys(memory.faults)
 
 
 def _until_mail(call: Call, memory: SessionMemory) -> Said:

@@ -62,11 +62,15 @@ class Glance(Value):
 
 
 class _Looked(Value):
-    """How far a channel was looked through from a cursor, and by which names: `known` is of the numbers up to there."""
+    """How far a channel was looked through from a cursor, and by which names: `known` is of the numbers up to there.
+
+    `unfinished` tells that a file was on its way, whose end changes nothing that a look at the folder would show.
+    """
 
     count: Count
     cursor: int
     known: tuple[int, int]
+    unfinished: bool = False
 
 
 def glance(workspace: Workspace, agent: str, *, only: Container[str] | None = None, seconds: float = 1.0) -> Glance:
@@ -113,7 +117,7 @@ class _Glancer:
                 failures.append((name, error))
                 continue
             if looked is not None:
-                kept[name] = [mark, *_fields(looked)]
+                kept[name] = ["" if looked.unfinished else mark, *_fields(looked)]
                 if looked.count.unread or looked.count.late or looked.count.more:
                     counts.append(looked.count)
         self._store(kept, known)
@@ -159,20 +163,25 @@ class _Glancer:
         if before is not None and before.cursor == start and before.count.latest >= start:
             if numbers.known_at(before.count.latest) == before.known:
                 count = before.count.replace(late=0, more=False)
-        count = self._counted(channel, agent, numbers, count)
+        count, unfinished = self._counted(channel, agent, numbers, count)
         if self._workspace.clock.monotonic() > self._deadline:
             count = count.replace(more=True)
         else:
             late = arrivals(channel, agent, cursor, numbers)
             count = count.replace(late=late.count if late.wakes else 0)
-        return _Looked(count=count, cursor=start, known=numbers.known_at(count.latest))
+            unfinished = unfinished or bool(late.unsettled)
+        known = numbers.known_at(count.latest)
+        return _Looked(count=count, cursor=start, known=known, unfinished=unfinished)
 
-    def _counted(self, channel: Channel, agent: str, numbers: Numbers, count: Count) -> Count:
-        """Goes on counting above what was looked at, until all was, or a file is unfinished, or time is up."""
+    def _counted(self, channel: Channel, agent: str, numbers: Numbers, count: Count) -> tuple[Count, bool]:
+        """Goes on counting above what was looked at, until all was, or a file is unfinished, or time is up.
+
+        Returns the count, and whether it ended before an unfinished file.
+        """
         unread, latest, highest = count.unread, count.latest, count.highest
         senders = list(count.senders)
         clock = self._workspace.clock
-        more = False
+        more = unfinished = False
         for seq, files in numbers.after(latest):
             if clock.monotonic() > self._deadline:
                 more = True
@@ -180,6 +189,7 @@ class _Glancer:
             unit = channel.messages.load_unit(seq, files)
             self._opened += len(files)
             if any(isinstance(item, Unfinished) for item in unit):
+                unfinished = True
                 break
             for item in unit:
                 if isinstance(item, Stored) and item.message.is_for(agent) and not item.message.is_audit:
@@ -188,7 +198,8 @@ class _Glancer:
                     if len(senders) < MAX_SENDERS and not names.contains(senders, item.message.sender):
                         senders.append(item.message.sender)
             latest = seq
-        return count.replace(unread=unread, senders=tuple(senders), latest=latest, highest=highest, more=more)
+        count = count.replace(unread=unread, senders=tuple(senders), latest=latest, highest=highest, more=more)
+        return count, unfinished
 
     # -- the cache -------------------------------------------------------------------------------------------------
 

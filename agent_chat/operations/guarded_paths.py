@@ -6,6 +6,7 @@ from agent_chat.errors import ChatError
 from agent_chat.operations.leases import time_left
 from agent_chat.operations.lock_views import check, paths_text
 from agent_chat.records.lease import EXPIRED
+from agent_chat.records.locked_path import meets
 from agent_chat.records.value import Value
 from agent_chat.storage import work_tree
 from agent_chat.storage.channel import Channel
@@ -59,6 +60,8 @@ def holders(workspace: Workspace, lockable: Lockable, paths: Sequence[str], *, f
                 faults.append(f"{channel.name}: {_said(error)}")
                 continue
             for stored in found.locks:
+                if not any(meets(located, each, certain=True) for each in stored.paths):
+                    continue  # a file of that name in another project
                 if stored.lock is None:
                     faults.append(f"{stored.fault}")
                 elif stored.lock.lease.standing(now) != EXPIRED:

@@ -6,8 +6,6 @@ is not noted would be said again and again. Of several hooks that run at once fo
 
 from __future__ import annotations
 
-from binascii import crc32
-
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.records import json_codec
@@ -32,6 +30,8 @@ KEPT_SECONDS = 30 * 86400.0
 MAX_BYTES = 1 << 20
 END = ".session"
 VERSION = 1
+MAX_NAME_BYTES = 200
+_OF_SESSIONS = (END, END + layout.LOCK_END, layout.WAITING_END)
 
 
 class SessionMemory:
@@ -40,13 +40,14 @@ class SessionMemory:
     def __init__(self, workspace: Workspace, agent: str, session: str) -> None:
         self._workspace = workspace
         self._folder = layout.hooks_folder(workspace.root)
-        self._path = layout.join(self._folder, f"{names.fold(agent)}.{_key(session)}{END}")
+        self._path = layout.join(self._folder, _file_name(names.fold(agent), session))
         self.faults: list[str] = []
 
     def note(self, what: str, counts: Sequence[Count]) -> bool:
         """Notes that unread messages were told of, or held for; tells whether some of them had not been yet.
 
-        False where that cannot be noted.
+        False where that cannot be noted. A mark never goes back, whatever became of the messages: who moved a cursor
+        back, or made another channel of that name, is not held again for the same numbers.
         """
 
         def renew(fields: dict[str, object]) -> bool:
@@ -54,8 +55,6 @@ class SessionMemory:
             new = [count for count in counts if _is_new(count, marks.get(count.channel))]
             for count in counts:
                 last, late = marks.get(count.channel, (0, 0))
-                if count.latest < last:
-                    last = 0  # another channel of that name
                 marks[count.channel] = [max(last, count.highest), max(late, count.late) if count.late else 0]
             fields[what] = marks
             return bool(new)
@@ -90,20 +89,23 @@ class SessionMemory:
         """Changes what is stored, one process at a time, and returns what `renew` does; else `otherwise`."""
         files = self._workspace.files
         try:
-            new_here = not publication.exists(files, self._path)
-            if new_here:
+            is_new = not publication.exists(files, self._path)
+            if is_new:
                 files.make_folder(self._folder)
-                self._forget_old()
             lock = FileLock(files, self._path + layout.LOCK_END, self._workspace.clock)
             if not lock.acquire(LOCK_SECONDS):
                 self.faults.append(f"{self._path} is locked by another hook")
                 return otherwise
             try:
                 fields, sound = self._load()
+                before = json_codec.encode(fields)
                 found = renew(fields)
-                self._store(fields)
+                if json_codec.encode(fields) != before or not sound:
+                    self._store(fields)
             finally:
                 lock.release()
+            if is_new:
+                self._forget_old()
         except (OSError, ChatError) as error:
             self.faults.append(f"hooks cannot remember what they said: {error}")
             return otherwise
@@ -111,7 +113,7 @@ class SessionMemory:
         return found if sound else otherwise
 
     def _load(self) -> tuple[dict[str, object], bool]:
-        """Returns what is stored, and whether it is whole."""
+        """Returns what is stored, and whether it is whole; fails with ChatError for that of a later version."""
         try:
             data = self._workspace.files.read_file(self._path, MAX_BYTES)
             fields = json_codec.object_of(json_codec.decode(data))
@@ -119,7 +121,10 @@ class SessionMemory:
             return {"schema_version": VERSION}, True
         except json_codec.JsonError:
             return {"schema_version": VERSION}, False
-        return fields, fields.get("schema_version") == VERSION
+        version = fields.get("schema_version")
+        if isinstance(version, int) and version > VERSION:
+            raise ChatError("RECORD_VERSION", f"{self._path} is of the later version {version}")
+        return fields, version == VERSION
 
     def _store(self, fields: dict[str, object]) -> None:
         files = self._workspace.files
@@ -129,26 +134,38 @@ class SessionMemory:
         publication.replace(files, temporary, self._path)
 
     def _forget_old(self) -> None:
-        """Removes the files of sessions that nobody has used for a month."""
+        """Removes the files of sessions that nobody has used for a month; what cannot be removed stays."""
         files = self._workspace.files
-        for name in files.list_if_there(self._folder):
-            if name.endswith((END, END + layout.LOCK_END, layout.WAITING_END)) or name.startswith(
-                layout.TEMPORARY_PREFIX
-            ):
+        old = self._workspace.clock.now() - KEPT_SECONDS
+        try:
+            for name in files.list_folder(self._folder):
                 path = layout.join(self._folder, name)
-                status = files.status(path)
-                if is_file(status) and self._workspace.clock.now() - status.st_mtime > KEPT_SECONDS:
+                if (name.endswith(_OF_SESSIONS) or name.startswith(layout.TEMPORARY_PREFIX)) and self._is_old(
+                    path, old
+                ):
                     files.remove(path)
+        except OSError as error:
+            self.faults.append(f"what is old in {self._folder} stays: {error.strerror or error}")
+
+    def _is_old(self, path: str, instant: float) -> bool:
+        try:
+            status = self._workspace.files.status(path)
+        except FileNotFoundError:
+            return False  # another hook was quicker
+        return is_file(status) and status.st_mtime < instant
 
 
-def _key(session: str) -> str:
-    """Returns a session's id as a part of a file name that no other session's id gives."""
-    if not session:
-        return "any"
-    data = session.encode("utf-8", "surrogatepass")
+def _file_name(agent: str, session: str) -> str:
+    """Returns the name of the file of an agent's session, which no other agent or session has."""
     plain = all(sign.isascii() and (sign.islower() or sign.isdigit() or sign == "-") for sign in session)
-    written = f"id-{session}" if plain else f"hex-{data.hex()}"
-    return written if len(written) <= 120 else f"long-{data[:40].hex()}-{len(data)}-{crc32(data):08x}"
+    data = session.encode("utf-8", "surrogatepass")
+    key = "any" if not session else f"id-{session}" if plain else f"hex-{data.hex()}"
+    name = f"{agent}.{key}"
+    if len(name.encode("utf-8")) > MAX_NAME_BYTES:
+        # Loaded where an id is longer than any host's.
+        digest = __import__("hashlib").sha256(agent.encode("utf-8") + b"\0" + data).hexdigest()
+        name = f"{digest}.long"
+    return name + END
 
 
 def _marks(fields: dict[str, object], what: str) -> Marks:
@@ -163,6 +180,6 @@ def _marks(fields: dict[str, object], what: str) -> Marks:
 
 def _is_new(count: Count, mark: Sequence[int] | None) -> bool:
     """Tells whether messages of a channel are unread that were not noted."""
-    if mark is None or count.latest < mark[0]:
+    if mark is None:
         return bool(count.unread or count.late)
     return count.highest > mark[0] or count.late > mark[1]

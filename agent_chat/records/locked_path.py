@@ -199,12 +199,13 @@ def _begin_alike(one: tuple[str, ...], other: tuple[str, ...], folds: tuple[str,
     return all(map(same_name, one, other, folds))
 
 
-def meets(located: Located, stored: LockedPath) -> bool:
+def meets(located: Located, stored: LockedPath, *, certain: bool = False) -> bool:
     """Tells whether two locks would be on one file: the paths are the same, or one leads through the other.
 
-    The kinds do not matter: a lock on what once was, or is somewhere else, a file holds what is in the folder too.
+    The kinds do not matter: a lock on what once was, or is somewhere else, a file holds what is in the folder too. Who
+    has to be `certain` does not take files for one because two unrelated work trees have the same path.
     """
-    return any(_begin_alike(*ways) for ways in _aligned(located, stored))
+    return any(_begin_alike(*ways) for ways in _aligned(located, stored, certain=certain))
 
 
 def same(located: Located, stored: LockedPath) -> bool:

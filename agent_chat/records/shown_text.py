@@ -45,6 +45,13 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def shortened(text: str, most_bytes: int) -> str:
+    """Returns a text on one line, cut so that it takes at most so many bytes of UTF-8."""
+    line = safe_line(text)
+    data = line.encode("utf-8")
+    return line if len(data) <= most_bytes else data[: most_bytes - 3].decode("utf-8", "ignore") + "…"
+
+
 def inline(text: str) -> str:
     """Returns a text as it may stand within a line of Markdown: on that line, and with no HTML in it."""
     shown = safe_line(text)
