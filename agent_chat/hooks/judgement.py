@@ -10,7 +10,7 @@ from agent_chat.hooks.shell_writes import writes_of
 from agent_chat.operations.guarded_paths import holders
 from agent_chat.records.shown_text import shortened
 from agent_chat.storage import real_place
-from agent_chat.storage.work_tree import current_folder
+from agent_chat.storage.work_tree import current_folder, is_absolute
 from agent_chat.storage.workspace import shell_word
 
 TYPE_CHECKING = False
@@ -57,7 +57,8 @@ def _agent(call: Call) -> tuple[str, str]:
 
 
 def _folder(call: Call) -> str:
-    return call.payload.folder or current_folder()
+    folder = call.payload.folder
+    return folder if is_absolute(folder) else current_folder()
 
 
 def _absolute(call: Call, text: str) -> str:

@@ -115,8 +115,8 @@ def _follow(command: str, folders: list[str]) -> bool:
 
 
 def _change_folder(words: list[str], folders: list[str]) -> None:
-    if len(words) == 2 and words[0] == "cd":
-        folders[-1] = _below(folders[-1], words[1])
+    if words[:1] == ["cd"] and len(words) > 1:
+        folders[-1] = _below(folders[-1], words[-1])
 
 
 def _below(folder: str, path: str) -> str:
@@ -152,7 +152,8 @@ def _paths(arguments: Mapping[str, object]) -> list[str]:
 def _gathered(value: object, depth: int, *, is_path: bool) -> Iterator[str]:
     if isinstance(value, str):
         if is_path and value:
-            yield _of_uri(value) if value.startswith("file://") else value
+            path = _of_uri(value) if value.startswith("file://") else value
+            yield from (path,) if path else ()
     elif depth < MAX_DEPTH and isinstance(value, dict):
         for key, item in value.items():
             yield from _gathered(item, depth + 1, is_path=_plain(key) in _PATH_KEYS)

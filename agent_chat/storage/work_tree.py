@@ -38,7 +38,7 @@ def find(
     `folder` is the absolute path of the caller's current folder; an empty name counts as none. Fails with
     PATH_LOCK_INVALID_PATH where what is named, or the current folder, is no folder.
     """
-    if not filesystem.is_path(folder) or not os.path.isabs(folder):
+    if not is_absolute(folder):
         raise ChatError("PATH_LOCK_INVALID_PATH", f"the current folder {quoted(folder)} is no absolute path")
     walker = Walker()
     here = walker.walk(Place(os.sep), folder)
@@ -58,6 +58,11 @@ def current_folder() -> str:
         return filesystem.absolute(".")
     except FileNotFoundError:
         raise ChatError("PATH_LOCK_INVALID_PATH", "the current folder is gone; go to one that is there") from None
+
+
+def is_absolute(path: str) -> bool:
+    """Tells whether a text is an absolute path here."""
+    return filesystem.is_path(path) and os.path.isabs(path)
 
 
 def top_of(folder: str) -> str:

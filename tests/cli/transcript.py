@@ -3,15 +3,18 @@
 In a fenced block, a line `$ …` is a command (`<<'END'` gives it the following lines, up to END, as standard input;
 `> FILE` lines of a heredoc to `put FILE` write a file), the lines after it are its standard output, `! …` lines its
 standard error, `? N` its status where that is not 0. `{root}` stands for the root, `{tree}` for the work tree beside
-it, `{id1}`, `{id2}` … for the ids that were made, in the order in which they were shown. Everything else is prose.
+it, `{id1}`, `{id2}` … for the ids that were made, in the order in which they were shown. Words like NAME=value before a
+command set its variables. Everything else is prose.
 
 Other tools: `put FILE [young|arrived]` writes a file as another program would, long ago unless it says so; `later
-SECONDS` turns the clock; `killed-before-announcing COMMAND` and `killed-after-announcing COMMAND` run a command that
-dies then.
+SECONDS` turns the clock; `in-tree COMMAND` runs a command in the work tree; `killed-before-announcing COMMAND` and
+`killed-after-announcing COMMAND` run a command that dies then.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
@@ -99,11 +102,24 @@ class Stage:
         if tool in KILLED:
             leasing.killed(self._root, KILLED[tool], *argv[1:], clock=self._clock, ids=self._fresh)
             return []
+        if tool == "in-tree":
+            before = os.getcwd()
+            os.chdir(leasing.tree_beside(self._root)["AGENT_CHAT_WORKSPACE"])
+            try:
+                return self._called(argv, step)
+            finally:
+                os.chdir(before)
+        return self._called([tool, *argv], step)
+
+    def _called(self, words: list[str], step: Step) -> list[str]:
+        """Calls the program and returns its lines; words like NAME=value before it are its variables."""
+        set_here = dict(word.split("=", 1) for word in itertools.takewhile(lambda word: "=" in word, words))
+        tool, *argv = words[len(set_here) :]
         assert tool == "agent-chat", f"line {step.line}: {tool}"
         workspace = workspace_on(self._root, clock=self._clock, files=ArrivalFiles(str(self._root), self._clock))
         workspace.ids = self._fresh
-        stdin = NULL if step.stdin is None else step.stdin.encode()
-        variables = leasing.tree_beside(self._root)
+        stdin = NULL if step.stdin is None else self._real(step.stdin).encode()
+        variables = {**leasing.tree_beside(self._root), **set_here}
         result = run(argv, self._root, stdin=stdin, environment=variables, workspace=workspace)
         shown = result.stdout.splitlines()
         shown += [f"! {line}" for line in result.stderr.splitlines()]
