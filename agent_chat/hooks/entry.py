@@ -33,7 +33,8 @@ def hook_words(words: Sequence[str]) -> list[str] | None:
     known: list[str] = []
     while at < len(words) and words[at].startswith("-"):
         option = words[at].partition("=")[0]
-        length = 1 if option != words[at] or option in ("--json", "--version") else 2
+        flag = option != words[at] or option in ("--json", "--version") or words[at + 1 : at + 2] == ["hook"]
+        length = 1 if flag else 2
         known += words[at : at + length] if option in ("--json", "--root") else []
         at += length
     if at >= len(words) or words[at] != "hook" or "--help" in words or "-h" in words:

@@ -86,13 +86,21 @@ def _patched_by_shell(command: str) -> tuple[str, ...]:
     """
     found: list[str] = []
     folders = [""]
-    before, *patches = command.split(PATCH_START)
-    for patch in patches:
-        applies = _follow(before, folders)
-        body, end, after = patch.partition(PATCH_END)
-        if applies:
-            found += [_below(folders[-1], path) for path in patched_paths(body)]
-        before = after if end else ""
+    before, body, applies, inside = "", "", False, False
+    for line in command.splitlines(keepends=True):
+        if inside:
+            # Within a patch its marks count at the very beginning of a line: after a sign or a space they are text.
+            inside = not line.startswith(PATCH_END)
+            body += line
+            if not inside and applies:
+                found += [_below(folders[-1], path) for path in patched_paths(body)]
+        elif PATCH_START in line:
+            applies = _follow(before + line[: line.index(PATCH_START)], folders)
+            before, body, inside = "", "", True
+        else:
+            before += line
+    if inside and applies:
+        found += [_below(folders[-1], path) for path in patched_paths(body)]
     return tuple(dict.fromkeys(found))
 
 
