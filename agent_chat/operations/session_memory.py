@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HELD = "held"
 TOLD = "told"
+TURNS = "turns"
 LOCK_SECONDS = 0.3
 KEPT_SECONDS = 30 * 86400.0
 MAX_BYTES = 1 << 20
@@ -55,7 +56,9 @@ class SessionMemory:
             new = [count for count in counts if _is_new(count, marks.get(count.channel))]
             for count in counts:
                 last, late = marks.get(count.channel, (0, 0))
-                marks[count.channel] = [max(last, count.highest), max(late, count.late) if count.late else 0]
+                # Where there was no time to look for late ones, those that were noted may still be there.
+                late = max(late, count.late) if count.late or count.more else 0
+                marks[count.channel] = [max(last, count.highest), late]
             fields[what] = marks
             return bool(new)
 
@@ -67,10 +70,10 @@ class SessionMemory:
             return True
 
         def renew(fields: dict[str, object]) -> bool:
-            turns = fields.get("turns")
-            known = turns if isinstance(turns, dict) else {}
-            new = known.get(what) != turn
-            fields["turns"] = {**known, what: turn}
+            known = fields.get(TURNS)
+            turns = known if isinstance(known, dict) else {}
+            new = turns.get(what) != turn
+            fields[TURNS] = {**turns, what: turn}
             return new
 
         return self._change(renew, otherwise=True)
@@ -124,7 +127,9 @@ class SessionMemory:
         version = fields.get("schema_version")
         if isinstance(version, int) and version > VERSION:
             raise ChatError("RECORD_VERSION", f"{self._path} is of the later version {version}")
-        return fields, version == VERSION
+        known = {name: fields[name] for name in (HELD, TOLD, TURNS) if isinstance(fields.get(name), dict)}
+        is_whole = version == VERSION and len(known) + 1 == len(fields)
+        return {"schema_version": VERSION, **known}, is_whole
 
     def _store(self, fields: dict[str, object]) -> None:
         files = self._workspace.files
