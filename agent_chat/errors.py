@@ -156,6 +156,13 @@ CODES: dict[str, tuple[str, str, str]] = {
     "EVENT_INVALID_STATUS": (INVALID, "There is no such status of an event.", "use ready, busy, idle, blocked or stopped"),
     "EVENT_MALFORMED_BODY": (DAMAGED, "The body of an event's message is no strict JSON. Only this event is concerned.", "show its message, and tell its sender"),
     "EVENT_AGENT_MISMATCH": (DAMAGED, "An event names another agent than the sender of its message, so it proves nothing.", "show its message, and ask its sender"),
+    "SETUP_OPTION_INVALID": (INVALID, "The options do not go together, or the host has no such thing.", "leave out the option that the message names"),
+    "SETUP_PLACE_INVALID": (INVALID, "The current folder or the home folder cannot be told, or a path is no UTF-8, as it must be in a settings file.", "run it from another folder, or set HOME"),
+    "SETUP_PROGRAM_UNKNOWN": (INVALID, "This program was started in a way that a host could not repeat, or from a cache of uvx or pipx run.", "install it and start it as agent-chat, or start it as python chat.py"),
+    "SETUP_FILE_INVALID": (DAMAGED, "A file of the host is too large, or cannot be read as its format, or something else stands where our part belongs. Nothing was changed.", "mend the file, or add by hand what --print shows"),
+    "SETUP_FILE_REFUSED": (DAMAGED, "A link, a folder or a device stands where a file of the host belongs, or a link where its folder does. Nothing was changed.", "move it away, or add by hand what --print shows"),
+    "SETUP_FILE_CONFLICT": (CONFLICT, "Somebody else's file or line stands where ours belongs, or the file was changed while it was being written. Nothing was changed.", "look at the file, then repeat the call"),
+    "SETUP_IO_ERROR": (BUSY, "The operating system refused or failed a file operation. The files are as they were, unless the message names one.", "mend what the message names, then repeat the call"),
 }  # fmt: skip
 
 

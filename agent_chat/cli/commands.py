@@ -6,7 +6,7 @@ its text. What several commands take alike is declared once, above the table.
 
 from __future__ import annotations
 
-from agent_chat.cli import event_table, lock_table, state_table, task_table
+from agent_chat.cli import event_table, host_table, lock_table, state_table, task_table
 from agent_chat.cli.arguments import (
     AFTER,
     AFTER_CURSOR,
@@ -270,12 +270,19 @@ COMMANDS: tuple[Command, ...] = (
         summary="Checks a channel, or all, and names each finding with its remedy.",
         handler=f"{HEALTH}:doctor",
         mutates=True,
-        notes="Exit status 1: there are findings.",
+        notes="Exit status 1: there are findings, or with --hosts something that is wired does not work.",
         arguments=(
             CHANNEL.replace(optional=True, help="only this channel"),
             Argument(name="fix", spellings=("--fix",), flag=True, help="repair what can be repaired without loss"),
+            Argument(
+                name="hosts",
+                spellings=("--hosts",),
+                flag=True,
+                help="look at the hosts and no channel, and run each hook that is wired once",
+            ),
         ),
     ),
+    *host_table.ROWS,
     Command(
         path=("completion",),
         summary="Prints a completion script for a shell.",

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def doctor(request: Request) -> Reply:
-    """Checks a channel or all of them; status 1 when something is found."""
+    """Checks a channel or all of them, or the hosts; status 1 when something is found."""
+    if request.flag("hosts"):
+        return _hosts(request)
     workspace = request.workspace
     named = request.optional_text("channel")
     workspace.require_root()
@@ -52,6 +54,17 @@ def doctor(request: Request) -> Reply:
         summary="; ".join(fixed),
     )
     return after_failures(reply, failures)
+
+
+def _hosts(request: Request) -> Reply:
+    """Looks at the hosts, which takes modules that no other command needs."""
+    from agent_chat.cli.host_commands import doctor_hosts
+
+    for name in ("channel", "fix"):
+        if name in request.given:
+            label = next(argument.label for argument in request.command.arguments if argument.name == name)
+            raise ChatError("USAGE", f"--hosts looks at no channel: leave {label} out")
+    return doctor_hosts(request)
 
 
 def _fields(finding: Finding) -> dict[str, object]:

@@ -7,6 +7,7 @@ form and ends with 0. Only `wait` ends with 2 when it has something to say, whic
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from _thread import allocate_lock, start_new_thread
@@ -51,6 +52,7 @@ def run(words: Sequence[str]) -> NoReturn:
     """Runs a hook: its event and options. Prints what the host reads and ends the process."""
     status = 0
     try:
+        gc.disable()  # a hook is over before a collection of cycles would pay for itself
         status = _Run().answer(words)
     except BaseException as error:
         _tell(_bug(error))

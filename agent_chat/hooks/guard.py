@@ -22,6 +22,13 @@ def pre_tool_use(call: Call) -> Said:
     """Judges a tool that is about to run by every path that it touches."""
     if call.payload.fault:
         return unlooked(call, call.payload.fault)
+    said = _judged(call)
+    if call.payload.is_cut and not said.refusal:
+        return unlooked(call, "the host sent more than is read of it")
+    return said
+
+
+def _judged(call: Call) -> Said:
     what = touched(call.payload.tool, call.payload.tool_input)
     if what.is_nothing:
         return Said()

@@ -21,14 +21,21 @@ MAX_BYTES = 1 << 20
 READ_SECONDS = 1.0
 # The Unicode byte order mark in UTF-8, which some hosts on Windows put before the JSON.
 _MARK = b"\xef\xbb\xbf"
+# What closes a text within an object, two, or an object in a list of one, as edits are.
+_LONGEST_ESCAPE = 6  # characters: what is left of one at the end is no text
+_ENDS = ('"}', '"}}', '"}]}}')
 _NOTHING: dict[str, object] = {}
 
 
 class Payload(Value):
-    """What a host sent; `fault` says why it could not be read, "" where it was."""
+    """What a host sent; `fault` says why it could not be read, "" where it was.
+
+    `is_cut` tells that there was more than is read, so that fields may be missing.
+    """
 
     fields: Mapping[str, object]
     fault: str = ""
+    is_cut: bool = False
 
     def text(self, *names: str) -> str:
         """Returns the first of some fields that holds text, "" where none does."""
@@ -104,10 +111,31 @@ def parse(data: bytes) -> Payload:
     if not data.strip():
         return Payload(fields=_NOTHING)
     fields = _object_in(data)
+    is_cut = fields is None and len(data) > MAX_BYTES
+    fields = _object_in_beginning(data) if is_cut else fields
     if fields is None:
-        more = f" in its first {MAX_BYTES} bytes" if len(data) > MAX_BYTES else ""
+        more = f" in its first {MAX_BYTES} bytes" if is_cut else ""
         return Payload(fields=_NOTHING, fault=f"the host sent no JSON object{more}")
-    return Payload(fields=fields)
+    return Payload(fields=fields, is_cut=is_cut)
+
+
+def _object_in_beginning(data: bytes) -> dict[str, object] | None:
+    """Returns what the beginning of a JSON object tells, where it ends in a long text; None where it ends elsewhere.
+
+    So ends, nearly always, what is too long: in the content of a file that a tool is to write, after its path.
+    """
+    text = data.decode("utf-8", "ignore")
+    try:
+        __import__("json").loads(text)
+    except ValueError as error:
+        if not str(error).startswith(("Unterminated string", "Invalid \\")):
+            return None
+    for length in range(len(text), max(len(text) - _LONGEST_ESCAPE, 0), -1):
+        for end in _ENDS:
+            fields = _object_in((text[:length] + end).encode("utf-8"))
+            if fields is not None:
+                return fields
+    return None
 
 
 def _object_in(data: bytes) -> dict[str, object] | None:

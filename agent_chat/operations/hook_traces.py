@@ -82,8 +82,8 @@ def last(workspace: Workspace, host: str) -> Trace | None:
         fields = json_codec.object_of(json_codec.decode(data))
         if fields.get("schema_version") != VERSION or fields.get("host") != host:
             raise json_codec.JsonError("another host's, or another version's")
-        at, agent = str(fields["at"]), str(fields["agent"])
-        timestamps.parse(at)
+        at = timestamps.format_utc(timestamps.parse(str(fields["at"])))
+        agent = str(fields["agent"])
         if agent and names.fault_of_name(agent) is not None:
             raise json_codec.JsonError("its agent is no name")
         return Trace(host=host, at=at, agent=agent, version=str(fields["version"]))

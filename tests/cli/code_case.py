@@ -121,7 +121,11 @@ class Case:
 
     def with_token(self, token: str) -> Case:
         """The same root for somebody whose environment holds a token."""
-        self.variables["AGENT_CHAT_TOKEN"] = token
+        return self.with_variable("AGENT_CHAT_TOKEN", token)
+
+    def with_variable(self, name: str, value: str) -> Case:
+        """The same root for somebody whose environment holds a variable."""
+        self.variables[name] = value
         return self
 
     def with_file(self, name: str, data: bytes | str) -> Case:

@@ -63,6 +63,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "event post": ("event", "post", "dev", "--from", "bob", "--type", "status", "--harness", "omp", "--status", "busy"),
     "event read": ("event", "read", "dev"),
     "doctor": ("doctor", "dev"),
+    "hook": ("hook", "session-start", "--host", "claude"),
+    "setup": ("setup", "claude", "--print"),
     "completion": ("completion", "bash"),
     "help": ("help", "post"),
     "version": ("version",),
@@ -122,8 +124,10 @@ FIELDS = {
     "compact": f"{STATE} file seq",
     "event post": "seq file event",
     "doctor": "findings fixed",
+    "setup": "host files next",
+    "hook": "event host output notes",
 }
-WITHOUT_ROOT = ("completion", "help", "version")
+WITHOUT_ROOT = ("completion", "help", "hook", "version")
 
 
 def make_root(folder: Path) -> Path:

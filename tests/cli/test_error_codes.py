@@ -10,6 +10,7 @@ from agent_chat import LeaseStore, PathLockStore
 from agent_chat.errors import CODES, KINDS, ChatError
 from tests.cli.code_case import CLAIM, POST, Case, make_root
 from tests.cli.code_cases_events import EVENTS, REPORTED
+from tests.cli.code_cases_hosts import HOSTS
 from tests.cli.code_cases_locks import LOCKS
 from tests.cli.code_cases_state import STATES
 from tests.cli.code_cases_tasks import LEASES, TASKS
@@ -67,7 +68,7 @@ MESSAGES: dict[str, Callable[[Case], Result]] = {
     "SESSION_TOKEN_INVALID": lambda do: do.with_token("no-token")(*CLAIM),
     "RECORD_VERSION": lambda do: do.with_edited("tasks/free.json", VERSION + "1", VERSION + "2")(*CLAIM),
 }
-REACHED = {**MESSAGES, **TASKS, **LEASES, **LOCKS, **STATES, **EVENTS}
+REACHED = {**MESSAGES, **TASKS, **LEASES, **LOCKS, **STATES, **EVENTS, **HOSTS}
 # These did part of their work, which their messages say.
 NOT_NOTHING = {
     "MESSAGE_PUBLICATION_UNKNOWN",

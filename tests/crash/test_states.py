@@ -35,8 +35,12 @@ SECOND_KILLS = 40
 INDEX = b"2 "  # how the index of the locks begins, which tells of numbers that the system gives to files
 
 
+# What changes files of hosts and no chat root; tests/operations/test_file_changes.py fails and kills it.
+OF_HOSTS = {("setup",)}
+
+
 def test_every_command_that_changes_files_has_a_row() -> None:
-    assert {command.path for command in COMMANDS if command.mutates} <= {row.command for row in ROWS}
+    assert {command.path for command in COMMANDS if command.mutates} - OF_HOSTS <= {row.command for row in ROWS}
 
 
 @pytest.mark.parametrize("row", QUICK, ids=name_of)

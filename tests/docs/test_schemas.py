@@ -36,6 +36,7 @@ RECORDS = (
     "journal-header",
     "journal-block",
     "session-memory",
+    "hook-trace",
 )
 STATES = ("state-item", "state-blocker", "state-owner")
 
@@ -118,7 +119,15 @@ def test_every_field_has_a_type() -> None:
 
 
 # Which replies are about no one channel.
-NO_CHANNEL = {"reply-hook", "reply-channels", "reply-inbox", "reply-completion", "reply-help", "reply-version"}
+NO_CHANNEL = {
+    "reply-hook",
+    "reply-setup",
+    "reply-channels",
+    "reply-inbox",
+    "reply-completion",
+    "reply-help",
+    "reply-version",
+}
 
 
 def test_every_reply_tells_the_root_and_the_channel_that_it_is_about() -> None:
@@ -131,7 +140,7 @@ def test_every_reply_tells_the_root_and_the_channel_that_it_is_about() -> None:
                 wanted.remove("channel")
             if name == "reply-doctor":
                 wanted.remove("channel")  # it is there when one was named
-                assert "channel" in form["properties"]
+                assert ("channel" in form["properties"]) == ("findings" in form["required"])
             assert wanted <= {*form["required"]}, f"{name}: {form.get('description')}"
 
 

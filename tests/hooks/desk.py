@@ -69,13 +69,14 @@ class Desk(LockRoom):
         sent: Sent | None = None,
         *,
         host: str = "claude",
+        options: tuple[str, ...] = (),
         workspace: Workspace | None = None,
         **more: Any,
     ) -> Heard:
         """Calls a hook, for bob unless `more` gives him another name; `more` are variables, None takes one away."""
         given = {"AGENT_CHAT_NAME": "bob", "HOME": str(self.root.parent), **more}
         variables = {name: value for name, value in given.items() if value is not None}
-        words = [event, *(["--host", host] if host else [])]
+        words = [event, *(["--host", host] if host else []), *options]
         data = json.dumps(sent or {}).encode() if not sent or isinstance(sent, dict) else sent
         with stdin_of(data) as stream, stdin(stream):
             call = Call(words, variables, workspace=workspace or self.fresh())

@@ -29,7 +29,7 @@ _CLAUDE = {"CLAUDECODE": "1", "CLAUDE_PID": "4242", "AI_AGENT": "claude-code_2-1
 _PLUGIN = {"CLAUDE_PLUGIN_ROOT": "/plugin", "PLUGIN_ROOT": "/plugin"}
 _GEMINI = {"GEMINI_PROJECT_DIR": "/p", "GEMINI_CWD": "/p", "GEMINI_PLANS_DIR": "/p/plans", "CLAUDE_PROJECT_DIR": "/p"}
 # What a hook of each host finds in its environment.
-OF_HOOKS: dict[str, dict[str, str]] = {
+OF_HOOKS: dict[str, dict[str, Any]] = {
     "claude": {
         **_CLAUDE,
         "CLAUDE_CODE_SESSION_ID": SESSION,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def said(desk: Desk, event: str, sent: dict[str, Any] | None = None, **more: Any
     return heard.context.rstrip("\n")
 
 
-# -- what is said --------------------------------------------------------------------------------------------------------
+# -- what is said ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("event", MAIL)
@@ -92,8 +93,6 @@ def test_late_ones_are_told_as_such(desk: Desk) -> None:
     desk.read()
     desk.clock.turn(60)
     path = desk.plant(2, name="0002-zed-m.md", sender="zed")
-    import os
-
     os.utime(path, (desk.clock.now(),) * 2)
     assert said(desk, "prompt") == f"agent-chat: 1 unread for bob: dev 1 late. {READ}"
 
@@ -118,7 +117,7 @@ def test_what_could_not_be_looked_at_is_told_where_it_is_asked_for(desk: Desk) -
     assert said(desk, "stop") == ONE
 
 
-# -- when ----------------------------------------------------------------------------------------------------------------
+# -- when --------------------------------------------------------------------------------------------------------------
 
 
 def test_before_a_prompt_it_is_said_once_for_each_prompt(desk: Desk) -> None:
@@ -167,7 +166,7 @@ def test_the_start_of_a_session_says_the_same_whatever_it_is_the_start_of(desk: 
     assert [said(desk, "session-start", {**SENT, "source": source}) for source in SOURCES] == [""] * len(SOURCES)
 
 
-# -- who -----------------------------------------------------------------------------------------------------------------
+# -- who ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_session_without_a_name_is_told_once_if_there_are_channels(desk: Desk) -> None:
@@ -231,7 +230,7 @@ def test_who_it_is_comes_from_the_environment_alone(desk: Desk, event: str) -> N
         assert word not in plain.output
 
 
-# -- which channels ------------------------------------------------------------------------------------------------------
+# -- which channels ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -258,7 +257,7 @@ def test_hooks_keep_to_the_channels_that_are_named(desk: Desk, named: str, found
     assert bool(desk.edit("a.py", AGENT_CHAT_CHANNELS=named).refusal) == ("dev" in found)
 
 
-# -- payloads of other versions ------------------------------------------------------------------------------------------
+# -- payloads of other versions ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -281,9 +280,7 @@ def test_a_field_that_is_missing_or_new_keeps_no_hook_from_working(desk: Desk, s
     assert said(desk, "prompt", sent, AGENT_CHAT_NAME=None) == ""
 
 
-# -- how long ------------------------------------------------------------------------------------------------------------
-
-LONG = ("漢" * 21, "🦊", "ї" * 32, "Z" * 64)
+# -- how long ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

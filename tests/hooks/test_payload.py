@@ -266,8 +266,29 @@ def test_a_mebibyte_is_read_and_no_more(extra: int) -> None:
         found = read(stream)
         left = stream.buffer.raw.tell() if extra > MAX_BYTES else 0
     assert left < 2 * MAX_BYTES
-    assert found.folder == ("/p" if extra < 2 else "")
-    assert found.fault == ("" if extra < 2 else "the host sent no JSON object in its first 1048576 bytes")
+    assert (found.folder, found.fault, found.is_cut) == ("/p", "", extra > 1)
+
+
+BIG = "x" * (MAX_BYTES + 100)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False], ids=["escaped", "as it is"])
+@pytest.mark.parametrize("character", ["x", "я", '"', "\\", "\n", "\0", "😀", "\\u"])
+def test_of_a_file_that_is_too_long_the_path_is_known(character: str, ascii_only: bool) -> None:
+    for arguments in ({"file_path": "/a", "content": "{}"}, {"file_path": "/a", "edits": [{"new_string": "{}"}]}):
+        whole = json.dumps({"cwd": "/p", "tool_input": arguments}).replace("{}", "x" * (MAX_BYTES - 200))
+        tail = json.dumps(character, ensure_ascii=ascii_only)[1:-1] * 200
+        data = whole.replace('x"}', "x" + tail + '"}')
+        for length in range(MAX_BYTES + 1, MAX_BYTES + 14, 3):
+            found = parse(data.encode()[:length])
+            assert (found.folder, found.tool_input["file_path"], found.is_cut) == ("/p", "/a", True)
+
+
+def test_what_is_too_long_and_ends_elsewhere_is_not_judged() -> None:
+    for text in ("x" + BIG, "[" + BIG, '{"a": [' + "1, " * MAX_BYTES):
+        found = parse(text.encode())
+        assert (found.fields, found.is_cut) == ({}, False)
+        assert found.fault == "the host sent no JSON object in its first 1048576 bytes"
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["", "with a mark"])

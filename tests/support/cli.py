@@ -184,7 +184,7 @@ def run(
     """Runs a command in this process; `root` becomes AGENT_CHAT_ROOT, standard input is the null device."""
     variables = {**({"AGENT_CHAT_ROOT": str(root)} if root is not None else {}), **(environment or {})}
     before = sys.stdin, sys.stdout, sys.stderr
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, _stdin(stdin) as source:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, stdin_of(stdin) as source:
         try:
             sys.stdin = source
             streams = [io.TextIOWrapper(file, encoding="ascii") for file in (out, err)]
@@ -204,7 +204,7 @@ def _written(file: Any) -> bytes:
 
 
 @contextlib.contextmanager
-def _stdin(what: Stdin) -> Iterator[Any]:
+def stdin_of(what: Stdin) -> Iterator[Any]:
     """A standard input as the interpreter would make it: a text stream on a real descriptor, or none."""
     if what == CLOSED:
         yield None

@@ -47,7 +47,7 @@ class Project:
         row = wiring.HOSTS[host]
         path = f"{row.user[1]}/{row.user[2]}".lstrip("/") if user else row.project
         root = os.path.join(self.folder, ".agent-chat") if root_here else ""
-        return Wish(host=row, path=path, root=root, **{"program": SCRIPT, **more})
+        return Wish(host=row, path=path, in_project=not user, root=root, **{"program": SCRIPT, **more})
 
     def set_up(self, host: str, *, files: ProjectFiles | None = None, **options: Any) -> Outcome:
         """Wires a host."""

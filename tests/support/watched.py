@@ -39,7 +39,7 @@ PLACES = {
 OF_HOOKS = (SESSION, TRACE)
 # What is no record: caches, cursors, locks, what git is told, the summary, and the markers that people lay down.
 _OTHERS = re.compile(
-    r"\.git(ignore|attributes)|\.lock|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
+    r"\.git(ignore|attributes)|\.lock|tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
 )
 _PENDING = f"{os.sep}.pending.md"
 _CACHE = f"{os.sep}.cache{os.sep}"
