@@ -39,7 +39,14 @@ SHELLS = (
     ("OPENCODE", "opencode"),
     ("PI_SESSION_ID", "pi"),
 )
-FOLDER_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME", "PI_CODING_AGENT_DIR")
+FOLDER_VARIABLES = (
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "GEMINI_CLI_HOME",
+    "PI_CODING_AGENT_DIR",
+    "XDG_CONFIG_HOME",
+)
 
 
 def doctor_hosts(request: Request) -> Reply:
@@ -78,13 +85,16 @@ class _Surroundings:
         self.workspace = request.workspace
         self.sources = Sources(self.workspace.clock)
         self.root = host_checks.try_root(self.workspace)
-        named = {name: variable(request, name) for name in FOLDER_VARIABLES}
-        gemini = variable(request, "GEMINI_CLI_HOME")
-        folders = {**named, "GEMINI_CLI_HOME": gemini}
+        project = _current_folder()
+        named = {name: os.path.join(project, variable(request, name)) for name in FOLDER_VARIABLES}
         self.places = Places(
             home=self._home(),
-            project=_current_folder(),
-            variables={name: filesystem.absolute(folder) for name, folder in folders.items() if folder},
+            project=project,
+            variables={
+                name: os.path.normpath(folder)
+                for name, folder in named.items()
+                if variable(request, name) and os.path.isabs(folder)
+            },
         )
         self.package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -96,7 +106,7 @@ class _Surroundings:
         """Returns the folder for temporary files."""
         for name in ("TMPDIR", "TEMP", "TMP"):
             folder = variable(self.request, name)
-            if os.path.isabs(folder) and self._is_folder(folder):
+            if os.path.isabs(folder) and _has_utf8(folder) and self._is_folder(folder):
                 return filesystem.absolute(folder)
         return filesystem.absolute(os.sep + "tmp")
 
@@ -211,6 +221,11 @@ class _Trials:
             cause = self._runner.fault_of_pythons(host_checks.pythons_of(line), room.project)
             return host_checks.failed(hook, cause) if cause else hook
         return hook
+
+
+def _has_utf8(path: str) -> bool:
+    """Tells whether a path can stand in what a host sends, which is JSON."""
+    return path.encode("utf-8", "replace").decode("utf-8") == path
 
 
 def _current_folder() -> str:

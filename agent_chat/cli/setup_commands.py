@@ -42,6 +42,7 @@ def setup(request: Request) -> Reply:
         program=Program() if request.flag("remove") else own_program(request),
         path=path,
         in_project=not request.flag("user"),
+        own_root=os.path.join(folder, OWN_ROOT),
         root=os.path.join(folder, OWN_ROOT) if request.flag("root_here") else "",
         wake=request.flag("wake"),
     )

@@ -1,1 +1,1 @@
-"""What hosts call at certain moments of a session: reads their JSON, writes no channel, always ends with status 0."""
+"""What hosts call at certain moments of a session: reads their JSON, writes no channel, ends with status 0."""

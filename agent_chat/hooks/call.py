@@ -36,7 +36,7 @@ HANDLERS = {
 EVENTS = tuple(HANDLERS)
 # The same events by the names that hosts have for them, without case and hyphens.
 _OTHER_NAMES = {
-    "sessionstart": hosts.SESSION_START,
+    **{event.replace("-", ""): event for event in EVENTS},
     "session": hosts.SESSION_START,
     "userpromptsubmit": hosts.PROMPT,
     "userpromptsubmitted": hosts.PROMPT,
@@ -44,13 +44,11 @@ _OTHER_NAMES = {
     "beforeagent": hosts.PROMPT,
     "agentstop": hosts.STOP,
     "afteragent": hosts.STOP,
-    "pretooluse": hosts.PRE_TOOL_USE,
     "beforetool": hosts.PRE_TOOL_USE,
     "beforeshellexecution": hosts.PRE_TOOL_USE,
     "beforemcpexecution": hosts.PRE_TOOL_USE,
     "edit": hosts.PRE_TOOL_USE,
     "guard": hosts.PRE_TOOL_USE,
-    "posttoolbatch": hosts.POST_TOOL_BATCH,
 }
 
 
@@ -97,7 +95,7 @@ class Call:
                 self.as_json = True
             elif not word.startswith("-") and not self.event:
                 plain = word.replace("-", "").replace("_", "").lower()
-                self.event = word if word in HANDLERS else _OTHER_NAMES.get(plain, "")
+                self.event = _OTHER_NAMES.get(plain, "")
                 if not self.event:
                     self.notes.append(f"hook: {quoted(word)} is no event; there are: {', '.join(EVENTS)}")
             else:
@@ -147,11 +145,12 @@ class Call:
 
     @property
     def channels(self) -> frozenset[str] | None:
-        """The folded names of the channels that hooks keep to, None for all; malformed ones are skipped."""
+        """The folded names of the channels that hooks keep to, None for all; malformed ones are skipped.
+
+        Where none is left they keep to nothing: a list that nobody can read must not make everything silent.
+        """
         listed = [normal_form(part.strip()) for part in self.variable("AGENT_CHAT_CHANNELS").split(",")]
-        if not any(listed):
-            return None
-        return frozenset(fold(name) for name in listed if fault_of_name(name) is None)
+        return frozenset(fold(name) for name in listed if fault_of_name(name) is None) or None
 
     def command(self, words: str) -> str:
         """Returns a command that finds the same root, for a model to copy; "" where it is too long to say."""
@@ -197,11 +196,17 @@ class Call:
         self.notes.append(f"hook {self.event}: {why}")
         if self.event in (hosts.SESSION_START, hosts.PROMPT):
             return Said(context=f"agent-chat could not look for messages: {shortened(why, MAX_WHY)}")
-        if self.event != hosts.PRE_TOOL_USE:
-            return Said()
-        guard = __import__("agent_chat.hooks.guard", fromlist=["unlooked"])
-        said: Said = guard.unlooked(self, why)
-        return said
+        return self.unlooked(why) if self.event == hosts.PRE_TOOL_USE else Said()
+
+    def unlooked(self, why: str) -> Said:
+        """Returns what is said when an edit could not be judged: it goes on, or is refused where that was asked for."""
+        why = shortened(why, MAX_WHY)
+        if self.variable("AGENT_CHAT_GUARD").strip().lower() == "strict":
+            return Said(
+                refusal=f"agent-chat could not check this edit: {why}. AGENT_CHAT_GUARD=strict refuses it. "
+                "Run agent-chat doctor, or ask the user."
+            )
+        return Said(context=f"agent-chat did not check this edit for locks of others: {why}.")
 
     def _rendered(self, said: Said) -> Answer:
         if self.event == hosts.WAIT:

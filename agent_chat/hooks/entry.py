@@ -1,4 +1,4 @@
-"""The one entry of all hooks, and its promise: status 0 within two seconds, whatever happens.
+"""The one entry of all hooks, and its promise: status 0 within two seconds, whatever happens; `wait` is the exception.
 
 In several hosts another status blocks the user or the tool, and a hook that hangs stops the session
 (docs/hosts.md). So everything runs in here, from the parsing of its arguments on: what fails is told in the host's own
@@ -14,10 +14,10 @@ from _thread import allocate_lock, start_new_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import NoReturn
 
-    from agent_chat.hooks.call import Answer
+    from agent_chat.hooks.call import Answer, Call
 
 # Hosts and users wait for a hook. What takes longer than this is answered without having looked.
 ANSWER_SECONDS = 1.5
@@ -33,9 +33,9 @@ def hook_words(words: Sequence[str]) -> list[str] | None:
     at = 0
     known: list[str] = []
     while at < len(words) and words[at].startswith("-"):
-        option = words[at].partition("=")[0]
-        flag = option != words[at] or option in ("--json", "--version") or words[at + 1 : at + 2] == ["hook"]
-        length = 1 if flag else 2
+        option, equals, _ = words[at].partition("=")
+        is_flag = option in ("--json", "--version") or (option != "--root" and words[at + 1 : at + 2] == ["hook"])
+        length = 1 if equals or is_flag else 2
         known += words[at : at + length] if option in ("--json", "--root") else []
         at += length
     if at >= len(words) or words[at] != "hook" or "--help" in words or "-h" in words:
@@ -56,6 +56,7 @@ def run(words: Sequence[str]) -> NoReturn:
         status = _Run().answer(words)
     except BaseException as error:
         _tell(_bug(error))
+        _debug()
     finally:
         os._exit(status)
 
@@ -70,27 +71,28 @@ class _Run:
 
     def answer(self, words: Sequence[str]) -> int:
         """Works out the answer, prints it, and returns the status."""
-        call_module = __import__("agent_chat.hooks.call", fromlist=["Call"])
-        environment: Mapping[str, str] = os.environ
-        call = call_module.Call(words, environment)
+        from agent_chat.hooks.call import Call
+
+        call = Call(words, os.environ)
         if not call.is_unbounded:
             start_new_thread(self._watch, (call,))
         try:
-            answer: Answer = call.answer()
+            answer = call.answer()
         except BaseException as error:
             answer = call.gave_up(_bug(error))
+            _debug()
         if not self._right_to_print.acquire(False):
             self._never.acquire()  # the watchdog is printing, and ends the process
         _show(answer)
         return answer.status
 
-    def _watch(self, call: object) -> None:
+    def _watch(self, call: Call) -> None:
         """Ends the process when its time is up, even while a file system does not answer."""
         self._never.acquire(True, ANSWER_SECONDS)
         try:
             if self._right_to_print.acquire(False):
                 start_new_thread(self._leave, ())
-                _show(call.gave_up("there was no time to look"))  # type: ignore[attr-defined]
+                _show(call.gave_up("there was no time to look"))
             else:
                 self._never.acquire(True, LEAVE_SECONDS - ANSWER_SECONDS)
         finally:
@@ -103,23 +105,32 @@ class _Run:
 
 def _show(answer: Answer) -> None:
     """Prints an answer; a reader that has gone needs none."""
-    output = __import__("agent_chat.cli.output", fromlist=["write_out"])
+    from agent_chat.cli.output import OutputFailedError, write_out
+
     for line in answer.notes:
         _tell(line)
     try:
-        output.write_out(answer.output)
-    except output.OutputFailedError:
+        write_out(answer.output)
+    except OutputFailedError:
         return
 
 
 def _bug(error: BaseException) -> str:
-    """Returns a mistake of ours in words; with AGENT_CHAT_DEBUG with its traceback."""
-    if os.environ.get("AGENT_CHAT_DEBUG"):
-        text: str = __import__("traceback").format_exc()
-        return text
+    """Returns a mistake of ours in words."""
     return f"{type(error).__name__}: {error}"
 
 
+def _debug() -> None:
+    """Shows where the mistake is that is being handled, if AGENT_CHAT_DEBUG asks for it."""
+    if os.environ.get("AGENT_CHAT_DEBUG"):
+        from traceback import format_exc
+
+        for line in format_exc().splitlines():
+            _tell(line)
+
+
 def _tell(line: str) -> None:
-    output = __import__("agent_chat.cli.output", fromlist=["note"])
-    output.note(f"{output.PROGRAM}: {output.safe_line(line)}")
+    from agent_chat.cli.output import PROGRAM, note
+    from agent_chat.records.shown_text import safe_line
+
+    note(f"{PROGRAM}: {safe_line(line)}")

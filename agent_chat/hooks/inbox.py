@@ -13,7 +13,7 @@ from agent_chat.operations.glance import glance
 from agent_chat.operations.session_memory import HELD, TOLD, SessionMemory
 from agent_chat.records.shown_text import safe_line, shortened
 from agent_chat.storage.channel import may_be_channel
-from agent_chat.storage.channel_folders import may_be_channels
+from agent_chat.storage.channel_folders import names_like_channels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,12 +42,18 @@ def session_start(call: Call) -> Said:
     call.notes += hook_traces.leave(call.workspace, call.host, agent, call.channels)
     if not agent:
         return Said() if call.payload.text("source") == "compact" else _nameless(call, fault)
+    only = call.channels
+    if only and not names_like_channels(call.workspace, only) and names_like_channels(call.workspace):
+        wanted = shortened(", ".join(sorted(only)), 160)
+        return Said(context=f"agent-chat: AGENT_CHAT_CHANNELS names no channel that is there: {wanted}.")
     found = _looked(call, agent)
     return Said(context=unread_text(call, agent, found, with_failures=True))
 
 
 def _nameless(call: Call, fault: str) -> Said:
-    there = [name for name in may_be_channels(call.workspace, call.channels) if may_be_channel(call.workspace, name)]
+    there = [
+        name for name in names_like_channels(call.workspace, call.channels) if may_be_channel(call.workspace, name)
+    ]
     if not there or not _is_first(call):
         return Said()
     some = "is 1 channel" if len(there) == 1 else f"are {len(there)} channels"
@@ -60,8 +66,12 @@ def _nameless(call: Call, fault: str) -> Said:
 
 def _is_first(call: Call) -> bool:
     """Tells whether a session without a name was not told so yet; where that is not known it is told again."""
-    session = call.payload.session
-    return not session or SessionMemory(call.workspace, NOBODY, session).note_turn("nameless", session)
+    if not call.payload.session:
+        return True
+    memory = SessionMemory(call.workspace, NOBODY, call.payload.session)
+    is_first = memory.note_once("nameless")
+    call.notes += memory.faults
+    return is_first
 
 
 def prompt(call: Call) -> Said:
@@ -103,7 +113,8 @@ def stop(call: Call) -> Said:
     if not text:
         return Said()
     may_hold = call.variable("AGENT_CHAT_STOP").strip().lower() == "block"
-    if call.payload.fault or call.payload.goes_on_after_a_hold or call.payload.has_background_tasks:
+    payload = call.payload
+    if payload.fault or payload.is_cut or payload.goes_on_after_a_hold or payload.has_background_tasks:
         may_hold = False
     if may_hold and _is_new(call, agent, found, HELD):
         few = f"agent-chat: unread for {agent} in {len(found.counts)} of its channels"
@@ -130,7 +141,9 @@ def _is_new(call: Call, agent: str, found: Glance, what: str) -> bool:
 
 
 def _looked(call: Call, agent: str) -> Glance:
-    return glance(call.workspace, agent, only=call.channels)
+    found = glance(call.workspace, agent, only=call.channels)
+    call.notes += found.faults
+    return found
 
 
 def unread_text(call: Call, agent: str, found: Glance, *, with_failures: bool = False) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.hooks.guard import unlooked
 from agent_chat.hooks.hosts import Said
 from agent_chat.hooks.shell_writes import writes_of
 from agent_chat.operations.guarded_paths import holders
@@ -26,26 +25,36 @@ MAX_REASON = 80
 
 
 def judge(call: Call, what: Touched, lockable: Lockable) -> Said:
-    """Returns the refusal of an edit, or a note about a shell command, where others hold what it touches."""
-    texts = what.paths
+    """Returns the refusal of an edit, or a note about what may be one, where others hold what it touches."""
+    guesses = what.guesses
     if what.command:
         writes = writes_of(what.command)
-        texts = (*writes.paths, ".") if writes.tree else writes.paths
-    if not texts:
+        guesses = (*writes.paths, ".") if writes.tree else writes.paths
+    if not (what.paths or guesses):
         return Said()
     agent, fault = _agent(call)
+    held, faults = _held_by_others(call, what.paths, agent, lockable)
+    if held and agent:
+        return Said(refusal=_refusal(call, agent, held))
+    if held:
+        why = f"{_what(held[0], held[0].asked)}, and this session has no name{fault}, so it may be its own"
+        return call.unlooked(why)
+    if faults:
+        return call.unlooked("; ".join(faults[:2]))
+    perhaps, _ = _held_by_others(call, guesses, agent, lockable)
+    return Said(context=_note("command" if what.command else "call", perhaps)) if perhaps else Said()
+
+
+def _held_by_others(
+    call: Call, texts: tuple[str, ...], agent: str, lockable: Lockable
+) -> tuple[list[Held], tuple[str, ...]]:
+    """Returns which of some paths others hold, and what could not be looked at."""
+    if not texts:
+        return [], ()
     paths = [_absolute(call, text) for text in texts]
     variable = call.variable("AGENT_CHAT_WORKSPACE")
     found = holders(call.workspace, lockable, paths, folder=_folder(call), variable=variable)
-    others = [held for held in found.held if not (agent and names.same(held.owner, agent))]
-    if what.command:
-        return Said(context=_note(others)) if others else Said()
-    if others and agent:
-        return Said(refusal=_refusal(call, agent, others))
-    if others:
-        why = f"{_what(others[0], others[0].asked)}, and this session has no name{fault}, so it may be its own"
-        return unlooked(call, why)
-    return unlooked(call, "; ".join(found.faults[:2])) if found.faults else Said()
+    return [held for held in found.held if not (agent and names.same(held.owner, agent))], found.faults
 
 
 def _agent(call: Call) -> tuple[str, str]:
@@ -87,7 +96,7 @@ def _refusal(call: Call, agent: str, others: list[Held]) -> str:
     )
 
 
-def _note(others: list[Held]) -> str:
+def _note(noun: str, others: list[Held]) -> str:
     more = f", and {len(others) - 1} more" if len(others) > 1 else ""
     held = _what(others[0], others[0].paths)
-    return f"agent-chat: this command may change what others hold: {held}{more}. Leave that as it is."
+    return f"agent-chat: this {noun} may change what others hold: {held}{more}. Leave that as it is."

@@ -21,8 +21,8 @@ MAX_BYTES = 1 << 20
 READ_SECONDS = 1.0
 # The Unicode byte order mark in UTF-8, which some hosts on Windows put before the JSON.
 _MARK = b"\xef\xbb\xbf"
-# What closes a text within an object, two, or an object in a list of one, as edits are.
 _LONGEST_ESCAPE = 6  # characters: what is left of one at the end is no text
+# What closes a text within an object, two, or an object in a list of one, as edits are.
 _ENDS = ('"}', '"}}', '"}]}}')
 _NOTHING: dict[str, object] = {}
 
@@ -125,8 +125,12 @@ def _object_in_beginning(data: bytes) -> dict[str, object] | None:
     So ends, nearly always, what is too long: in the content of a file that a tool is to write, after its path.
     """
     text = data.decode("utf-8", "ignore")
+    from json import loads
+
     try:
-        __import__("json").loads(text)
+        loads(text)
+    except RecursionError:
+        return None
     except ValueError as error:
         if not str(error).startswith(("Unterminated string", "Invalid \\")):
             return None
@@ -146,9 +150,10 @@ def _object_in(data: bytes) -> dict[str, object] | None:
     try:
         value = json_codec.decode(data)
     except json_codec.JsonError:
-        json = __import__("json")
+        from json import loads
+
         try:
-            value = json.loads(data.decode("utf-8"))
+            value = loads(data.decode("utf-8"))
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, dict) else None

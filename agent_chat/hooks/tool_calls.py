@@ -30,43 +30,49 @@ _PLAINLY_WRITING = frozenset("edit write replace delete move".split())
 # Without case and signs between words.
 _PATH_KEYS = frozenset(
     "filepath filepaths path paths notebookpath targetfile targetnotebook absolutepath relativepath source destination"
-    " src dst oldpath newpath frompath topath file files filename uri".split()
+    " src dst oldpath newpath frompath topath pathinproject file files filename uri".split()
 )
 _TEXT_KEYS = ("command", "input", "patch", "patchText", "patch_text", "cmd", "script", "code")
 
 
 class Touched(Value):
-    """What a call touches: `paths` that it edits, and the `command` that a shell gets; empty where there is none."""
+    """What a call touches: `paths` that it edits, and the `command` that a shell gets; empty where there is none.
+
+    `guesses` are paths that it edits if they mean what they would mean here.
+    """
 
     paths: tuple[str, ...] = ()
+    guesses: tuple[str, ...] = ()
     command: str = ""
 
     @property
     def is_nothing(self) -> bool:
         """Whether it touches nothing that is known."""
-        return not (self.paths or self.command)
+        return not (self.paths or self.guesses or self.command)
 
 
 def touched(tool: str, arguments: Mapping[str, object]) -> Touched:
     """Returns what a call of a tool touches; of a tool that nobody knows nothing is known."""
     text = _text(arguments)
     plain = tool.lower()
-    words = _words(tool)
+    of_server = plain.startswith("mcp")
+    # `mcp__<server>__<tool>`: what the server is called tells nothing.
+    words = _words(tool.rpartition("__")[2] if of_server else tool)
     if plain in _PATCHING or (PATCH_START in text and words & _WRITING):
         return Touched(paths=(*patched_paths(text), *_paths(arguments)))
     if plain in _SHELLS:
         patched = _patched_by_shell(text)
         return Touched(paths=patched) if patched else Touched(command=text)
-    # The last words of what an MCP server names tell what its tool does; the first may be the server's.
     if not words & _WRITING or (words & _READING and not words & _PLAINLY_WRITING):
         return Touched()
     if arguments.get("command") == "view":
         return Touched()  # one tool that views and edits
     paths = _paths(arguments)
-    if plain.startswith("mcp"):
-        # Where a server takes relative paths from is not known; of an issue tracker's it is not this machine.
-        paths = [path for path in paths if _is_absolute(path)]
-    return Touched(paths=tuple(paths))
+    if not of_server:
+        return Touched(paths=tuple(paths))
+    # Where a server takes relative paths from is not known; an issue tracker's are not of this machine.
+    certain = tuple(path for path in paths if _is_absolute(path))
+    return Touched(paths=certain, guesses=tuple(path for path in paths if path not in certain))
 
 
 def patched_paths(text: str) -> list[str]:

@@ -39,7 +39,7 @@ def wait(call: Call) -> Said:
         return _until_mail(call, memory)
     finally:
         lock.release()
-        call.notes += dict.fromkeys(memory.faults)
+        call.notes += memory.faults
 
 
 def _until_mail(call: Call, memory: SessionMemory) -> Said:
@@ -51,6 +51,8 @@ def _until_mail(call: Call, memory: SessionMemory) -> Said:
             found = glance(call.workspace, call.agent, only=call.channels)
             if found.counts and memory.note(HELD, found.counts):
                 return Said(hold=f"{unread_text(call, call.agent, found)} {NOT_ORDERS}")
+            if memory.faults:
+                break  # who cannot remember whom it woke must wake nobody
         except (ChatError, OSError) as error:
             call.notes.append(str(error))
             return Said()

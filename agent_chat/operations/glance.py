@@ -16,7 +16,7 @@ from agent_chat.records.value import Value
 from agent_chat.storage import layout
 from agent_chat.storage.cache_file import CacheFile
 from agent_chat.storage.channel import Channel, may_be_channel
-from agent_chat.storage.channel_folders import may_be_channels
+from agent_chat.storage.channel_folders import names_like_channels
 from agent_chat.storage.filesystem import is_folder
 from agent_chat.storage.message_store import SETTLING_SECONDS, Stored, Unfinished
 
@@ -24,12 +24,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
     from os import stat_result
-    from typing import Any, Union
+    from typing import Any
 
+    from agent_chat.operations.inbox import Failure
     from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.workspace import Workspace
 
-    Failure = tuple[str, Union[ChatError, OSError]]
 
 # What costs less than this many looks at files is not worth a cache.
 WORTH_KEEPING = 32
@@ -54,11 +54,14 @@ class Count(Value):
 
 
 class Glance(Value):
-    """What a glance found: channels with something unread, those that could not be looked at, how many there are."""
+    """What a glance found: channels with something unread, and those that could not be looked at.
+
+    `faults` are what makes glances slow, and nothing else.
+    """
 
     counts: tuple[Count, ...]
     failures: tuple[Failure, ...]
-    channels: int
+    faults: tuple[str, ...] = ()
 
 
 class _Looked(Value):
@@ -78,7 +81,7 @@ def glance(workspace: Workspace, agent: str, *, only: Container[str] | None = No
 
     After `seconds` no more files are opened; what was counted by then is kept and the next glance goes on from there.
     """
-    return _Glancer(workspace, agent, seconds, everywhere=only is None).all(may_be_channels(workspace, only))
+    return _Glancer(workspace, agent, seconds, everywhere=only is None).all(names_like_channels(workspace, only))
 
 
 class _Glancer:
@@ -91,7 +94,7 @@ class _Glancer:
         folder = layout.hooks_folder(workspace.root)
         self._cache = CacheFile(workspace, folder, f"{names.fold(agent)}.unread", _VERSION)
         self._everywhere = everywhere  # so that channels which are not there are gone
-        self._opened = 0
+        self._looks = 0
 
     def all(self, channels: list[str]) -> Glance:
         """Looks at some channels."""
@@ -99,14 +102,12 @@ class _Glancer:
         kept: dict[str, object] = {}
         counts: list[Count] = []
         failures: list[Failure] = []
-        total = 0
         for name in channels:
             channel = Channel(self._workspace, name)
             try:
                 mark = self._mark(channel)
                 if mark is None:
                     continue
-                total += 1
                 before = known.get(name)
                 looked: _Looked | None
                 if before is not None and mark and before[0] == mark and not before[1].count.more:
@@ -121,7 +122,7 @@ class _Glancer:
                 if looked.count.unread or looked.count.late or looked.count.more:
                     counts.append(looked.count)
         self._store(kept, known)
-        return Glance(counts=tuple(counts), failures=tuple(failures), channels=total)
+        return Glance(counts=tuple(counts), failures=tuple(failures), faults=tuple(self._cache.warnings))
 
     # -- one channel -----------------------------------------------------------------------------------------------
 
@@ -157,7 +158,7 @@ class _Glancer:
         agent = spelled or self._agent
         cursor = channel.cursors.load(agent)
         numbers = channel.messages.numbers()
-        self._opened += len(numbers)
+        self._looks += len(numbers)
         start = cursor.seq if cursor is not None else 0
         count = Count(channel=channel.name, latest=start)
         if before is not None and before.cursor == start and before.count.latest >= start:
@@ -187,7 +188,7 @@ class _Glancer:
                 more = True
                 break
             unit = channel.messages.load_unit(seq, files)
-            self._opened += len(files)
+            self._looks += len(files)
             if any(isinstance(item, Unfinished) for item in unit):
                 unfinished = True
                 break
@@ -216,7 +217,7 @@ class _Glancer:
 
     def _store(self, kept: dict[str, object], known: dict[str, tuple[str, _Looked]]) -> None:
         """Keeps what was counted where that saves something, and where it is not kept already."""
-        if self._opened < WORTH_KEEPING:
+        if self._looks < WORTH_KEEPING:
             return
         before = {name: [mark, *_fields(looked)] for name, (mark, looked) in known.items()}
         if any(before.get(name) != fields for name, fields in kept.items()):

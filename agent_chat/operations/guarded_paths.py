@@ -6,7 +6,7 @@ from agent_chat.errors import ChatError
 from agent_chat.operations.leases import time_left
 from agent_chat.operations.lock_views import check, paths_text
 from agent_chat.records.lease import EXPIRED
-from agent_chat.records.locked_path import meets
+from agent_chat.records.locked_path import covers, meets
 from agent_chat.records.value import Value
 from agent_chat.storage import work_tree
 from agent_chat.storage.channel import Channel
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_chat.records.locked_path import Located
+    from agent_chat.records.locked_path import Located, LockedPath
     from agent_chat.storage.channel_folders import Lockable
     from agent_chat.storage.workspace import Workspace
 
@@ -52,7 +52,7 @@ def holders(workspace: Workspace, lockable: Lockable, paths: Sequence[str], *, f
         now = workspace.clock.moment()
         for path in paths:
             try:
-                located = locator.locate(channel, path)
+                located, is_above = locator.locate(channel, path)
                 if located is None:
                     continue
                 found = check(channel, (located,), None)
@@ -60,8 +60,8 @@ def holders(workspace: Workspace, lockable: Lockable, paths: Sequence[str], *, f
                 faults.append(f"{channel.name}: {_said(error)}")
                 continue
             for stored in found.locks:
-                if not any(meets(located, each, certain=True) for each in stored.paths):
-                    continue  # a file of that name in another project
+                if not _is_on(located, stored.paths, is_above=is_above):
+                    continue  # a file of that name in another project, or one that cannot be locked
                 if stored.lock is None:
                     faults.append(f"{stored.fault}")
                 elif stored.lock.lease.standing(now) != EXPIRED:
@@ -78,6 +78,13 @@ def holders(workspace: Workspace, lockable: Lockable, paths: Sequence[str], *, f
     return Guarded(held=tuple(held), faults=tuple(dict.fromkeys(faults)))
 
 
+def _is_on(located: Located, paths: Sequence[LockedPath], *, is_above: bool) -> bool:
+    """Tells whether a lock is on a path; of one that only a folder above it could be found, whether it is on that."""
+    if is_above:
+        return covers(paths, located)
+    return any(meets(located, each, certain=True) for each in paths)
+
+
 def _said(error: ChatError | OSError) -> str:
     return str(error) if isinstance(error, ChatError) else error.strerror or str(error)
 
@@ -89,11 +96,14 @@ class _Locator:
         self._workspace = workspace
         self._folder = folder
         self._variable = variable
-        self._found: dict[tuple[str, str], Located | None] = {}
+        self._found: dict[tuple[str, str], tuple[Located | None, bool]] = {}
         self._trees: dict[str, list[work_tree.WorkTree]] = {}
 
-    def locate(self, channel: Channel, path: str) -> Located | None:
-        """Returns where a path lies for the locks of a channel; None for what no lock can be on."""
+    def locate(self, channel: Channel, path: str) -> tuple[Located | None, bool]:
+        """Returns where a path lies for the locks of a channel, None for what no lock can be on.
+
+        Of a path that no lock can name, such as `aux.c`, the nearest folder above is returned, and True.
+        """
         try:
             recorded = channel.meta.workspace or ""
         except ChatError:
@@ -102,16 +112,22 @@ class _Locator:
             self._found[recorded, path] = self._locate(recorded, path)
         return self._found[recorded, path]
 
-    def _locate(self, recorded: str, path: str) -> Located | None:
+    def _locate(self, recorded: str, path: str) -> tuple[Located | None, bool]:
         if recorded not in self._trees:
             self._trees[recorded] = self._all(recorded)
         for tree in self._trees[recorded]:
-            try:
-                return tree.locate(path)
-            except ChatError as error:
-                if error.code != "PATH_LOCK_PATH_OUTSIDE_WORKSPACE":
-                    raise
-        return None
+            place, is_above = path, False
+            while True:
+                try:
+                    return tree.locate(place), is_above
+                except ChatError as error:
+                    above = place.rstrip("/").rpartition("/")[0]
+                    if error.code == "PATH_LOCK_PATH_OUTSIDE_WORKSPACE":
+                        break
+                    if error.code != "PATH_LOCK_INVALID_PATH" or not above:
+                        raise
+                    place, is_above = above, True
+        return None, False
 
     def _all(self, recorded: str) -> list[work_tree.WorkTree]:
         """Returns the trees to look in: the one that a command would take here, then the whole file system."""

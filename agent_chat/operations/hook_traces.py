@@ -12,7 +12,7 @@ from agent_chat.errors import ChatError
 from agent_chat.records import json_codec
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication
-from agent_chat.storage.channel_folders import may_be_channels
+from agent_chat.storage.channel_folders import names_like_channels
 from agent_chat.storage.filesystem import is_file
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def leave(workspace: Workspace, host: str, agent: str, only: Container[str] | No
     files = workspace.files
     path = _path(workspace, host)
     try:
-        if not agent and not may_be_channels(workspace, only):
+        if not agent and not names_like_channels(workspace, only):
             return []
         if _is_recent(workspace, path) or not publication.exists(files, workspace.root):
             return []

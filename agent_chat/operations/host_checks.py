@@ -32,6 +32,7 @@ PLUGIN_PYTHONS = ("python3", "python")
 PLUGIN_HOSTS = ("claude", "codex", "copilot")
 NOT_WIRED, NEVER = "not wired", "never ran for this root"
 UNTRIED = "what cursor obeys is known from its documentation alone"
+ALL_TOOLS = ("", "*", ".*")
 # What a host's own hooks and shells are told by, and a canary's must not be.
 OURS = "AGENT_CHAT_"
 
@@ -138,7 +139,7 @@ def report(
         doubts = host_trust.doubts(sources, places, host, wired, last)
         # A project may be wired for hosts that its user does not have: they can trust nothing, and nobody minds.
         faults += doubts if is_here else [fault.replace(next="", weight=UNSURE) for fault in doubts]
-        faults += _gaps(host, wired)
+        faults += [*_gaps(host, wired), *_unmatched(host, wired)]
         if wired.root not in ("", root):
             step = f"export AGENT_CHAT_ROOT={shell_word(wired.root)}"
             faults.append(
@@ -174,6 +175,18 @@ def _gaps(host: str, wired: Wiring) -> list[Fault]:
         return []
     step = "" if wired.by == BY_PLUGIN else manual(host, wired.by)
     return [Fault(text=f"{wired.path} has no hook for {', '.join(events)}", next=step, weight=NOTE)]
+
+
+def _unmatched(host: str, wired: Wiring) -> list[Fault]:
+    """Returns what is said of a guard that a host may not call for the edit that was tried."""
+    step = "" if wired.by == BY_PLUGIN else manual(host, wired.by)
+    return [
+        Fault(text=f"{wired.path} names {line.matcher} as the tools of {line.name}", next=step, weight=UNSURE)
+        for line in wired.lines
+        if line.event == GUARD
+        and line.matcher not in ALL_TOOLS
+        and host_payload.tool_of(host) not in line.matcher.split("|")
+    ]
 
 
 def _twice(host: str, wirings: Sequence[Wiring]) -> Fault:

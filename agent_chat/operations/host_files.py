@@ -37,7 +37,7 @@ class HookSettings(Value):
 
 
 class RootVariable(Value):
-    """The variable with the root among those that a host's JSON settings set for its shells; empty for none."""
+    """The variable with the root among those that a host's JSON settings set for its shells."""
 
     root: str
 
@@ -51,7 +51,7 @@ class RootVariable(Value):
 
     def take(self, text: str) -> str | None:
         """Returns a text without this, None where nothing is left of a file that was made."""
-        return hook_settings.without_member(text, ENV, VARIABLE) if VARIABLE in text else text
+        return hook_settings.without_member(text, ENV, VARIABLE, self.root) if VARIABLE in text else text
 
 
 class RootLine(Value):

@@ -96,7 +96,7 @@ def _trusted_lines(tables: Mapping[str, Mapping[str, str]], wired: Wiring) -> in
     known = {
         _unquoted(name[len("hooks.state.") :])
         for name, values in tables.items()
-        if name.startswith("hooks.state.") and "trusted_hash" in values
+        if name.startswith("hooks.state.") and "trusted_hash" in values and values.get("enabled") != "false"
     }
     start = f"{wired.id}:{HOOKS}" if wired.plugin else wired.path
     return sum(f"{start}:{_snake(line.name)}:{line.group}:{line.handler}" in known for line in wired.lines)

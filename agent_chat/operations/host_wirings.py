@@ -52,7 +52,8 @@ class Fault(Value):
 class Line(Value):
     """A line that a host runs: the host's event and ours, the text, and where it stands among the event's.
 
-    `known` is what a line of settings is made of; one of the plugin has none. `time` is the time-out as it is written.
+    `known` is what a line of settings is made of; one of the plugin has none. `matcher` names the tools that it is run
+    for, `time` is the time-out as it is written.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Line(Value):
     group: int = 0
     handler: int = 0
     known: Known | None = None
+    matcher: str = ""
     time: object = None
 
 
@@ -272,15 +274,24 @@ def _lines(settings: Mapping[str, object], host: Host, *, in_plugin: bool) -> It
     events = {event.name for event in host.events}
     for name, elements in fields_of(settings.get("hooks")).items():
         for group, element in enumerate(items_of(elements) if name in events else ()):
-            handlers = fields_of(element).get("hooks")
-            for place, handler in enumerate(items_of(handlers) if handlers is not None else [element]):
+            outer = fields_of(element)
+            alone = [element] if host.flat and not in_plugin else []
+            for place, handler in enumerate(items_of(outer["hooks"]) if "hooks" in outer else alone):
                 fields = fields_of(handler)
                 text = text_of(fields.get("command"))
                 event = event_of_plugin(text) if in_plugin else event_of(text, host.name)
                 if event:
                     time = fields.get(host.timeout[0]) if host.timeout else None
-                    line = None if in_plugin else known(text, host.name)
-                    yield Line(name=name, event=event, text=text, group=group, handler=place, known=line, time=time)
+                    yield Line(
+                        name=name,
+                        event=event,
+                        text=text,
+                        group=group,
+                        handler=place,
+                        known=None if in_plugin else known(text, host.name),
+                        matcher=text_of(outer.get("matcher")),
+                        time=time,
+                    )
 
 
 # -- what keeps a host from calling ------------------------------------------------------------------------------------
@@ -296,8 +307,11 @@ def _switched_off(sources: Sources, host: Host, places: Places) -> Iterator[Faul
                 continue  # told where hooks were looked for
             if settings.get("disableAllHooks") is True:
                 yield Fault(text=f"{path} has disableAllHooks", next=f"take disableAllHooks out of {path}")
-            if host.name == "gemini" and fields_of(settings.get("hooksConfig")).get("enabled") is False:
+            config = fields_of(settings.get("hooksConfig")) if host.name == "gemini" else {}
+            if config.get("enabled") is False:
                 yield Fault(text=f"{path} has hooksConfig.enabled false", next=f"set it to true in {path}")
+            if any(event_of(text_of(each), host.name) for each in items_of(config.get("disabled"))):
+                yield Fault(text=f"{path} has hooks of ours in hooksConfig.disabled", next=f"take them out of {path}")
     if host.name == "codex":
         path = below(places.own("codex"), "config.toml")
         try:

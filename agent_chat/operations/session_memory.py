@@ -64,6 +64,10 @@ class SessionMemory:
 
         return self._change(renew)
 
+    def note_once(self, what: str) -> bool:
+        """Notes that something was said in this session; tells whether it had not been, True where nobody knows."""
+        return self.note_turn(what, "once")
+
     def note_turn(self, what: str, turn: str) -> bool:
         """Notes that something was said in a turn; tells whether it had not been yet, True where that is not known."""
         if not turn:
@@ -167,8 +171,9 @@ def _file_name(agent: str, session: str) -> str:
     key = "any" if not session else f"id-{session}" if plain else f"hex-{data.hex()}"
     name = f"{agent}.{key}"
     if len(name.encode("utf-8")) > MAX_NAME_BYTES:
-        # Loaded where an id is longer than any host's.
-        digest = __import__("hashlib").sha256(agent.encode("utf-8") + b"\0" + data).hexdigest()
+        from hashlib import sha256
+
+        digest = sha256(agent.encode("utf-8") + b"\0" + data).hexdigest()
         name = f"{digest}.long"
     return name + END
 

@@ -24,15 +24,17 @@ ENV_FILE = ".gemini/.env"
 
 
 class Wish(Value):
-    """What is to be set up: the host, how hooks start us, the file for it, the project's own root, and the waiter.
+    """What is to be set up: the host, how hooks start us, the file for it, the root that they look at, and the waiter.
 
-    `in_project`: the file is a project's, not one for all projects of the user.
+    `in_project`: the file is a project's, not one for all projects of the user. `own_root` is where the project's own
+    root is, or would be.
     """
 
     host: Host
     program: Program
     path: str
     in_project: bool = True
+    own_root: str = ""
     root: str = ""
     wake: bool = False
 
@@ -110,10 +112,10 @@ def _root_parts() -> list[Part]:
 def _variable_parts(wish: Wish) -> list[Part]:
     """Returns the parts that name the root to the shells of a host's agents, where it has a file for that."""
     if wish.host.local:
-        return [Part(path=wish.host.local, content=RootVariable(root=wish.root))]
+        return [Part(path=wish.host.local, content=RootVariable(root=wish.own_root))]
     if wish.host.name == "gemini":
         # Gemini reads only the first file of variables that it finds: a new one would hide the user's.
-        return [Part(path=ENV_FILE, content=RootLine(root=wish.root), optional=True)]
+        return [Part(path=ENV_FILE, content=RootLine(root=wish.own_root), optional=True)]
     return []
 
 

@@ -70,11 +70,6 @@ def event_of(text: object, host: str) -> str:
     return words[1] if is_ours else ""
 
 
-def is_own_root(path: object) -> bool:
-    """Tells whether a path is that of a root in a project, which `setup --root-here` makes."""
-    return isinstance(path, str) and path.replace("\\", "/").endswith(f"/{OWN_ROOT}")
-
-
 def _arguments(words: list[str]) -> list[str]:
     """Returns what follows the program in the words of a call; none where it is another program."""
     if not words:

@@ -7,7 +7,7 @@ to the callers; which of those that are there are ours is told by their lines.
 from __future__ import annotations
 
 from agent_chat.records import json_edit
-from agent_chat.records.hook_line import event_of, is_own_root
+from agent_chat.records.hook_line import event_of
 from agent_chat.records.json_edit import ARRAY, OBJECT, STRING, Document, Edit, JsonEditError
 from agent_chat.records.value import Value
 
@@ -85,18 +85,14 @@ def made_member(group: str, key: str, value: str) -> str:
 
 
 def with_member(text: str, group: str, key: str, value: str) -> str:
-    """Returns the text with a member in an object of that name; one of ours (`is_own_root`) with another value goes.
+    """Returns the text with a member in an object of that name.
 
-    Raises JsonEditError if the text is no JSON with comments, or something of somebody else stands in that place.
+    Raises JsonEditError if the text is no JSON with comments, or the member is there with another value.
     """
-    there = _member_of(Document(text), group, key)
+    document = Document(text)
+    there = _member_of(document, group, key)
     if there is not None and there[0] == value:
         return text
-    left = without_member(text, group, key)
-    if left is None:
-        return made_member(group, key, value)
-    document = Document(left)
-    there = _member_of(document, group, key)
     if there is not None:
         raise JsonEditError(f"line {there[1]}: {key} is {there[0]!r} already")
     outer = document.member(document.root, group)
@@ -105,12 +101,12 @@ def with_member(text: str, group: str, key: str, value: str) -> str:
     return document.apply(document.insertions(outer.node, [(key, value)]))
 
 
-def without_member(text: str, group: str, key: str) -> str | None:
-    """Returns the text without that member if it is ours; None where it holds nothing else and was made here."""
+def without_member(text: str, group: str, key: str, value: str) -> str | None:
+    """Returns the text without that member if it has that value; None where it holds nothing else and was made here."""
     document = Document(text)
     there = _member_of(document, group, key)
     outer = document.member(document.root, group)
-    if there is None or outer is None or not is_own_root(there[0]):
+    if there is None or outer is None or there[0] != value:
         return text
     place = next(place for place, item in enumerate(outer.node.items) if item.key == key)
     left, is_nothing = _taken_out(document, outer, [place], [], None)

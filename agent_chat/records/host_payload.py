@@ -20,6 +20,14 @@ OF_SESSIONS = (
     "GEMINI_SESSION_ID",
 )
 _TURNS = {"claude": "prompt_id", "codex": "turn_id", "cursor": "generation_id"}
+_TOOLS = {
+    "codex": "apply_patch",
+    "gemini": "replace",
+    "cursor": "Write",
+    "opencode": "edit",
+    "omp": "edit",
+    "pi": "edit",
+}
 _SENDS_TRANSCRIPT = ("claude", "codex", "gemini")
 
 
@@ -62,8 +70,7 @@ def _of_event(host: str, event: str, scene: Scene) -> dict[str, object]:
     if event == "prompt":
         return {"prompt": "canary"}
     if event == "pre-tool-use":
-        tool, arguments = _edit(host, scene)
-        return {"tool_name": tool, "tool_input": arguments}
+        return {"tool_name": tool_of(host), "tool_input": _edit(host, scene)}
     if event == "post-tool-batch":
         return {"tool_calls": [{"tool_name": "Read", "tool_input": {"file_path": scene.file}, "tool_response": ""}]}
     if host == "cursor":
@@ -73,22 +80,27 @@ def _of_event(host: str, event: str, scene: Scene) -> dict[str, object]:
     return {"stop_hook_active": False, **({"background_tasks": []} if host == "claude" else {})}
 
 
-def _edit(host: str, scene: Scene) -> tuple[str, dict[str, object]]:
-    """Returns the tool by which a host edits a file, and its arguments."""
+def tool_of(host: str) -> str:
+    """Returns the name of the tool by which a host edits a file."""
+    return _TOOLS.get(host, "Edit")
+
+
+def _edit(host: str, scene: Scene) -> dict[str, object]:
+    """Returns the arguments of that tool."""
     if host == "codex":
         name = scene.file.replace("\\", "/").rpartition("/")[2]
-        return "apply_patch", {"command": f"*** Begin Patch\n*** Update File: {name}\n@@\n-one\n+two\n*** End Patch"}
+        return {"command": f"*** Begin Patch\n*** Update File: {name}\n@@\n-one\n+two\n*** End Patch"}
     if host == "copilot":
-        return "Edit", {"path": scene.file, "old_str": "one", "new_str": "two"}
+        return {"path": scene.file, "old_str": "one", "new_str": "two"}
     if host == "gemini":
-        return "replace", {"file_path": scene.file, "old_string": "one", "new_string": "two"}
+        return {"file_path": scene.file, "old_string": "one", "new_string": "two"}
     if host == "cursor":
-        return "Write", {"file_path": scene.file, "content": "two"}
+        return {"file_path": scene.file, "content": "two"}
     if host == "opencode":
-        return "edit", {"filePath": scene.file, "oldString": "one", "newString": "two"}
+        return {"filePath": scene.file, "oldString": "one", "newString": "two"}
     if host in ("omp", "pi"):
-        return "edit", {"path": scene.file, "oldText": "one", "newText": "two"}
-    return "Edit", {"file_path": scene.file, "old_string": "one", "new_string": "two", "replace_all": False}
+        return {"path": scene.file, "oldText": "one", "newText": "two"}
+    return {"file_path": scene.file, "old_string": "one", "new_string": "two", "replace_all": False}
 
 
 def variables(host: str, scene: Scene, plugin: str = "") -> dict[str, str]:

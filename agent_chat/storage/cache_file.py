@@ -42,7 +42,7 @@ class CacheFile:
         return rest if head == self._head(rest) else b""
 
     def store(self, data: bytes) -> None:
-        """Replaces the file, without a sync; where nobody may write in the channel it is left as it is."""
+        """Replaces the file, without a sync; where nobody may write there it is left as it is."""
         files = self._workspace.files
         temporary = layout.temporary_in(self._folder, self._workspace.ids.fresh())
         try:

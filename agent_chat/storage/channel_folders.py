@@ -1,4 +1,4 @@
-"""Which folders of a root may be channels, and which of those may hold locks: told by names alone, for a first look."""
+"""Which folders of a root may be channels, and which of those may hold locks: a first look, by names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Lockable(Value):
     faults: tuple[str, ...] = ()
 
 
-def may_be_channels(workspace: Workspace, only: Container[str] | None = None) -> list[str]:
+def names_like_channels(workspace: Workspace, only: Container[str] | None = None) -> list[str]:
     """Returns the names in a root that may be channels, or those of `only`, which are folded; none where it is missing.
 
     Whether a channel is there is told by who looks into it.

@@ -77,7 +77,7 @@ def test_usage() -> None:
     assert forms["channels"] == "agent-chat channels"
     assert forms["peek"] == "agent-chat peek <channel> [-n N] [--max-bytes N]"
     assert forms["ack"] == "agent-chat ack <channel> [<seq>] [--as AGENT] [--reset SEQ]"
-    assert forms["doctor"] == "agent-chat doctor [<channel>] [--fix]"
+    assert forms["doctor"] == "agent-chat doctor [<channel>] [--fix] [--hosts]"
     assert forms["post"].startswith("agent-chat post <channel> --title TEXT [--from AGENT] ")
     assert forms["wait"].startswith("agent-chat wait <channel>… ")
     assert help_texts.usage(CHORES[2]) == "agent-chat chore claim <id>"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_chat.cli import output
+from agent_chat.operations import hook_traces
 from agent_chat.operations.glance import Count
 from agent_chat.operations.session_memory import HELD, SessionMemory
 from agent_chat.storage.filesystem import FileSystem
@@ -99,6 +100,7 @@ def everything(root: Path) -> None:
         answer(root, *call)
     unread = Count(channel="dev", unread=1, latest=1, highest=1)
     assert SessionMemory(Workspace(str(root)), "alice", "s-1").note(HELD, [unread])
+    assert hook_traces.leave(Workspace(str(root)), "claude", "alice") == []
     for place, call in (
         ("tasks", ("task", "recover-pending", "work", "--as", "bob", "--keep")),
         ("locks", ("recover-pending", "work", "--as", "bob", "--keep")),

@@ -16,9 +16,9 @@ from agent_chat.hooks.call import Call
 from agent_chat.hooks.payload import Payload
 from agent_chat.operations import glance
 from agent_chat.storage.layout import hooks_folder
+from tests.crash.interrupted import ALL_APPLIED
 from tests.crash.lock_rows import interrupted_lock, locked
 from tests.crash.rows import conversation
-from tests.crash.task_rows import ALL_APPLIED
 from tests.support.recording import FailingFileSystem, RecordingFileSystem
 from tests.support.staging import Stage
 from tests.support.workspaces import make_workspace

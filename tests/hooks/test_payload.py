@@ -257,38 +257,47 @@ def test_a_pipe_that_is_left_open_is_not_waited_for_once_an_object_is_there(end:
         assert read(stream).fields == {"cwd": "/p", "tool_input": {}}  # a clock that stands: it would wait for ever
 
 
-@pytest.mark.parametrize("extra", [0, 1, 20 << 20])
+@pytest.mark.parametrize("extra", [0, 1, 2, 20 << 20])
 def test_a_mebibyte_is_read_and_no_more(extra: int) -> None:
     frame = b'{"cwd": "/p", "x": ""}'
     data = frame.replace(b'""', b'"' + b"x" * (MAX_BYTES - len(frame) + extra) + b'"')
     assert len(data) == MAX_BYTES + extra
     with stdin_of(data) as stream:
         found = read(stream)
-        left = stream.buffer.raw.tell() if extra > MAX_BYTES else 0
-    assert left < 2 * MAX_BYTES
-    assert (found.folder, found.fault, found.is_cut) == ("/p", "", extra > 1)
+        assert stream.buffer.raw.tell() < 2 * MAX_BYTES
+    # One byte more is read, to see that there is more.
+    assert (found.folder, found.fault, found.is_cut) == ("/p", "", extra > MAX_BYTES)
 
 
-BIG = "x" * (MAX_BYTES + 100)
+CONTENT = "x" * (2 * MAX_BYTES)
+TOOL = {"cwd": "/p", "tool_name": "Write"}
 
 
-@pytest.mark.parametrize("ascii_only", [True, False], ids=["escaped", "as it is"])
-@pytest.mark.parametrize("character", ["x", "я", '"', "\\", "\n", "\0", "😀", "\\u"])
-def test_of_a_file_that_is_too_long_the_path_is_known(character: str, ascii_only: bool) -> None:
-    for arguments in ({"file_path": "/a", "content": "{}"}, {"file_path": "/a", "edits": [{"new_string": "{}"}]}):
-        whole = json.dumps({"cwd": "/p", "tool_input": arguments}).replace("{}", "x" * (MAX_BYTES - 200))
-        tail = json.dumps(character, ensure_ascii=ascii_only)[1:-1] * 200
-        data = whole.replace('x"}', "x" + tail + '"}')
-        for length in range(MAX_BYTES + 1, MAX_BYTES + 14, 3):
-            found = parse(data.encode()[:length])
-            assert (found.folder, found.tool_input["file_path"], found.is_cut) == ("/p", "/a", True)
+@pytest.mark.parametrize(
+    ("sent", "path"),
+    [
+        ({**TOOL, "tool_input": {"file_path": "a", "content": CONTENT}}, "a"),
+        ({**TOOL, "tool_input": {"file_path": "a", "edits": [{"new_string": CONTENT}]}}, "a"),
+        ({**TOOL, "tool_input": {"file_path": "a", "content": '\\"\u2028🦊' * MAX_BYTES}}, "a"),
+        ({**TOOL, "tool_input": {"file_path": "a", "content": "\\" * MAX_BYTES}}, "a"),
+        ({**TOOL, "tool_input": {"content": CONTENT, "file_path": "a"}}, ""),
+        ({**TOOL, "tool_input": {}, "tool_response": CONTENT}, ""),
+    ],
+    ids=["content", "edits", "escapes", "backslashes", "before", "beside"],
+)
+def test_of_what_is_too_long_the_beginning_is_told(sent: dict[str, Any], path: str) -> None:
+    for text in (json.dumps(sent), json.dumps(sent, ensure_ascii=False)):
+        for start in range(7):
+            found = parse((" " * start + text).encode()[: MAX_BYTES + 1])
+            assert (found.fault, found.is_cut) == ("", True)
+            assert (found.tool, found.folder, found.tool_input.get("file_path", "")) == ("Write", "/p", path)
 
 
-def test_what_is_too_long_and_ends_elsewhere_is_not_judged() -> None:
-    for text in ("x" + BIG, "[" + BIG, '{"a": [' + "1, " * MAX_BYTES):
-        found = parse(text.encode())
-        assert (found.fields, found.is_cut) == ({}, False)
-        assert found.fault == "the host sent no JSON object in its first 1048576 bytes"
+@pytest.mark.parametrize("data", [b"x" * (2 * MAX_BYTES), b"[" * (2 * MAX_BYTES), b'{"a": ' + b"1" * (2 * MAX_BYTES)])
+def test_of_other_long_input_nothing_is_told(data: bytes) -> None:
+    found = parse(data[: MAX_BYTES + 1])
+    assert found.fault == "the host sent no JSON object in its first 1048576 bytes"
+    assert found.fields == {}
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["", "with a mark"])

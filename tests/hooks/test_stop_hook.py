@@ -214,6 +214,13 @@ def test_who_sends_nonsense_is_not_held(desk: Desk, sent: bytes) -> None:
     assert heard.fields == {"systemMessage": ONE}
 
 
+def test_who_sends_more_than_is_read_is_not_held(desk: Desk) -> None:
+    """It may say behind that that it was held just now."""
+    desk.post("alice")
+    sent = {"session_id": "s-1", "last_assistant_message": "x" * payload.MAX_BYTES, "stop_hook_active": True}
+    assert desk.hook("stop", sent, AGENT_CHAT_STOP="block").fields == {"systemMessage": ONE}
+
+
 # -- at once, and with what hosts really send --------------------------------------------------------------------------
 
 

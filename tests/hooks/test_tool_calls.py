@@ -217,8 +217,9 @@ def test_a_shell_gets_its_command_by_several_names(key: str) -> None:
         ("mcp__filesystem__move_file", {"source": "/p/a", "destination": "/p/b"}, ("/p/a", "/p/b")),
         ("mcp__files__writeFile", {"uri": "file:///p/a"}, ("/p/a",)),
         ("mcp__files__delete", {"path": "C:\\p\\a"}, ("C:\\p\\a",)),
-        # Where a server takes relative paths from is not known; an issue tracker's are not on this machine.
-        ("mcp__github__create_or_update_file", {"path": "README.md", "content": "x"}, ()),
+        # What a server is called tells nothing.
+        ("mcp__text-edit__read_file", {"path": "/p/a"}, ()),
+        ("mcp__write-server__list_files", {"path": "/p"}, ()),
         ("mcp__tracker__create_issue", {"title": "/p/a"}, ()),
         ("mcp__filesystem__read_file", {"path": "/p/a"}, ()),
         ("mcp__filesystem__read_text_file", {"path": "/p/a"}, ()),
@@ -229,6 +230,22 @@ def test_a_shell_gets_its_command_by_several_names(key: str) -> None:
 )
 def test_a_tool_of_a_server_is_told_by_its_name(tool: str, arguments: dict[str, Any], paths: tuple[str, ...]) -> None:
     assert touched(tool, arguments) == Touched(paths=paths)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "guesses"),
+    [
+        ("mcp__github__create_or_update_file", {"path": "README.md", "content": "x"}, ("README.md",)),
+        ("mcp__serena__replace_content", {"relative_path": "src/a.py"}, ("src/a.py",)),
+        ("mcp__jetbrains__replace_text_in_file", {"pathInProject": "src/a.py"}, ("src/a.py",)),
+        ("mcp__serena__read_file", {"relative_path": "src/a.py"}, ()),
+    ],
+)
+def test_where_a_server_takes_relative_paths_from_is_guessed(
+    tool: str, arguments: dict[str, Any], guesses: tuple[str, ...]
+) -> None:
+    """An issue tracker's are not on this machine."""
+    assert touched(tool, arguments) == Touched(guesses=guesses)
 
 
 @pytest.mark.parametrize(

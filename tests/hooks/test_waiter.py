@@ -116,11 +116,8 @@ def test_it_leaves_when_its_time_is_over(desk: Desk) -> None:
 
 
 def test_by_itself_it_waits_for_an_hour(desk: Desk) -> None:
-    for options in ((), ("--timeout=-1",), ("--timeout=nan",), ("--timeout=1e9",), ("--timeout=soon",)):
-        desk.clock.slept.clear()
-        heard = desk.hook("wait", SENT, options=options)
-        assert (heard.status, sum(desk.clock.slept)) == (0, 3600.0)
-        assert len(heard.notes) == len(options)
+    assert desk.hook("wait", SENT) == Heard("", (), 0, CLAUDE)
+    assert sum(desk.clock.slept) == 3600.0
 
 
 @pytest.mark.parametrize("host", HOSTS[1:])
@@ -240,7 +237,7 @@ def test_a_memory_that_fails_later_wakes_nobody_and_says_so_once(desk: Desk) -> 
     assert ["cannot remember" in note for note in heard.notes] == [True]
 
 
-def test_a_root_that_cannot_be_read_ends_it_with_a_note(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_root_that_cannot_be_read_ends_it_with_a_note(desk: Desk) -> None:
     files = FaultyFiles(str(desk.root), desk.clock, at=3, code=errno.EIO, only=("list_folder",), forever=True)
     heard = wait(desk, 3600, workspace=workspace_on(desk.root, clock=desk.clock, files=files))
     assert heard.status == 0
@@ -256,5 +253,5 @@ def test_a_look_writes_nothing(desk: Desk) -> None:
     assert len(desk.clock.slept) == 50
     steps = [step.name for step in workspace.files.log]  # type: ignore[attr-defined]
     assert [name for name in steps if name in WRITING and name != "open_lock"] == ["make_folder"]
-    # No more than the lock of the waiter and, at a look, that of the memory.
-    assert steps.count("open_lock") <= 51
+    # No more than the lock of the waiter, and at each look that of the memory.
+    assert steps.count("open_lock") <= 52

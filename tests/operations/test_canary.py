@@ -13,7 +13,7 @@ import pytest
 from agent_chat.operations.canary import CanaryRoom
 from agent_chat.operations.glance import glance
 from agent_chat.operations.guarded_paths import holders
-from agent_chat.storage.channel_folders import may_be_channels, may_hold_locks
+from agent_chat.storage.channel_folders import may_hold_locks, names_like_channels
 from agent_chat.storage.project_files import ProjectFiles
 from agent_chat.storage.workspace import Ids
 from tests.support.cli import FakeClock, workspace_on
@@ -33,7 +33,7 @@ def test_it_has_mail_for_one_agent_and_a_file_that_another_holds(tmp_path: Path)
     workspace = workspace_on(tmp_path / made.root, clock=FakeClock())
     found = glance(workspace, made.canary.agent)
     assert [(count.unread, count.senders) for count in found.counts] == [(1, (made.canary.holder,))]
-    lockable = may_hold_locks(workspace, may_be_channels(workspace))
+    lockable = may_hold_locks(workspace, names_like_channels(workspace))
     held = holders(workspace, lockable, [made.file], folder=made.project, variable="").held
     assert [each.owner for each in held] == [made.canary.holder]
     if sys.platform != "win32":

@@ -238,6 +238,25 @@ def test_a_host_that_is_not_here_has_nothing_to_trust(desk: Desk) -> None:
     assert (report.works, report.guarded, report.next) == (True, False, ())
 
 
+def test_codex_that_has_a_hook_switched_off_does_not_trust_it(desk: Desk) -> None:
+    host_homes.codex(desk.home)
+    config = desk.home / ".codex" / "config.toml"
+    write(config, config.read_text(encoding="utf-8") + "enabled = false\n")
+    assert desk.report("codex", at=LATER).faults[0].text.startswith("codex trusts 3 of 4 of the hooks")
+
+
+@pytest.mark.parametrize(
+    ("matcher", "guarded"), [("Edit|Write", True), ("*", True), ("", True), ("Bash", False), ("Editor", False)]
+)
+def test_a_guard_that_is_not_called_for_edits_guards_nothing(desk: Desk, matcher: str, *, guarded: bool) -> None:
+    handler = {"type": "command", "command": line(Program(script=desk.script), "pre-tool-use", "claude")}
+    hooks = {"PreToolUse": [{"matcher": matcher, "hooks": [handler]}]}
+    path = write(desk.home / ".claude" / "settings.json", {"hooks": hooks})
+    report = desk.report("claude", at=LATER)
+    assert report.guarded is guarded
+    assert guarded or f"{path} names {matcher} as the tools of PreToolUse" in [fault.text for fault in report.faults]
+
+
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 

@@ -211,8 +211,8 @@ def test_lines_of_others_and_of_other_events_are_passed_over(desk: Desk) -> None
     }
     path = write(desk.project / ".claude" / "settings.json", {"hooks": hooks})
     found = desk.found("claude")
-    assert wired(found) == [(BY_PROJECT, str(path), ["stop", "stop"])]
-    assert [(line.group, line.handler) for line in found.wirings[0].lines] == [(0, 3), (2, 0)]
+    assert wired(found) == [(BY_PROJECT, str(path), ["stop"])]
+    assert [(line.group, line.handler) for line in found.wirings[0].lines] == [(0, 3)]
     nothing: list[Any] = [{"hooks": []}, [], "", {"hooks": {"Stop": [{"hooks": [theirs]}]}}]
     for settings in nothing:
         write(path, settings)
@@ -301,6 +301,12 @@ def test_a_folder_that_may_not_be_entered_is_told(desk: Desk) -> None:
     [
         ("claude", ".claude/settings.local.json", {"disableAllHooks": True}, "has disableAllHooks"),
         ("gemini", ".gemini/settings.json", {"hooksConfig": {"enabled": False}}, "has hooksConfig.enabled false"),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            {"hooksConfig": {"disabled": ["x", "agent-chat hook stop --host gemini"]}},
+            "has hooks of ours in hooksConfig.disabled",
+        ),
     ],
 )
 def test_what_switches_all_hooks_off_is_told(desk: Desk, host: str, file: str, settings: object, said: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_chat.records import hook_line
-from agent_chat.records.hook_line import EVENTS, Program, event_of, is_own_root, line, quoted, words_of
+from agent_chat.records.hook_line import EVENTS, Program, event_of, line, quoted, words_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,12 +88,6 @@ def test_a_line_of_ours_is_known_again(program: Program, root: str, event: str) 
 )
 def test_what_somebody_else_wrote_is_not_ours(text: object) -> None:
     assert event_of(text, "codex") == ""
-
-
-def test_own_roots_are_known() -> None:
-    assert is_own_root("/p/.agent-chat")
-    assert is_own_root("C:\\p\\.agent-chat")
-    assert not any(map(is_own_root, ("/p/agent-chat", "/p/.agent-chat/x", ".agent-chat", None, 3)))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20))

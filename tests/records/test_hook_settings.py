@@ -166,23 +166,23 @@ def test_a_member_is_put_in_and_taken_out_again(doc: Written, root: str) -> None
     expected.setdefault("env", {})["ROOT"] = root
     assert value_of(text) == expected
     assert with_member(text, "env", "ROOT", root) == text
-    assert without_member(text, "env", "ROOT") == doc.text
-    assert without_member(doc.text, "env", "ROOT") == doc.text
-    older = with_member(doc.text, "env", "ROOT", "/old/.agent-chat")
-    assert with_member(older, "env", "ROOT", root) == text
+    assert without_member(text, "env", "ROOT", root) == doc.text
+    assert without_member(doc.text, "env", "ROOT", root) == doc.text
+    assert without_member(text, "env", "ROOT", "/srv/team/.agent-chat") == text
 
 
 def test_a_member_of_somebody_else_is_left_alone() -> None:
     text = '{"env": {"ROOT": "/their/root"}}'
-    assert without_member(text, "env", "ROOT") == text
+    assert without_member(text, "env", "ROOT", "/p/.agent-chat") == text
     with pytest.raises(JsonEditError, match="line 1: ROOT is '/their/root' already"):
         with_member(text, "env", "ROOT", "/p/.agent-chat")
     with pytest.raises(JsonEditError, match="env is no object"):
         with_member('{\n"env": 1}', "env", "ROOT", "/p/.agent-chat")
     text = made_member("env", "ROOT", "/p/.agent-chat")
     assert json.loads(text) == {"env": {"ROOT": "/p/.agent-chat"}}
-    assert with_member(text, "env", "ROOT", "/q/.agent-chat") == made_member("env", "ROOT", "/q/.agent-chat")
-    assert without_member(text, "env", "ROOT") is None
+    with pytest.raises(JsonEditError, match=r"ROOT is '/p/\.agent-chat' already"):
+        with_member(text, "env", "ROOT", "/q/.agent-chat")
+    assert without_member(text, "env", "ROOT", "/p/.agent-chat") is None
 
 
 @pytest.mark.parametrize("wanted", [NESTED, FLAT])

@@ -46,8 +46,9 @@ class Project:
         """What is to be set up."""
         row = wiring.HOSTS[host]
         path = f"{row.user[1]}/{row.user[2]}".lstrip("/") if user else row.project
-        root = os.path.join(self.folder, ".agent-chat") if root_here else ""
-        return Wish(host=row, path=path, in_project=not user, root=root, **{"program": SCRIPT, **more})
+        own = os.path.join(self.folder, ".agent-chat")
+        root = own if root_here else ""
+        return Wish(host=row, path=path, in_project=not user, own_root=own, root=root, **{"program": SCRIPT, **more})
 
     def set_up(self, host: str, *, files: ProjectFiles | None = None, **options: Any) -> Outcome:
         """Wires a host."""

@@ -10,6 +10,19 @@ LATE_IMPORTS = {
     "agent_chat.names": {
         "unicodedata": "ASCII names, the everyday case, need not pay for it",
     },
+    "agent_chat.hooks.entry": {
+        "agent_chat": "nothing may be loaded before the promise of status 0 is in force",
+        "traceback": "for debugging alone",
+    },
+    "agent_chat.hooks.guard": {
+        "agent_chat.hooks.judgement": "nearly always nothing is locked, and then nothing is judged",
+    },
+    "agent_chat.hooks.payload": {
+        "json": "for what tools write and records may not hold, and for what is too long",
+    },
+    "agent_chat.operations.session_memory": {
+        "hashlib": "for ids that are longer than any host's",
+    },
 }
 
 # Module -> slow module that it may import all the same -> why.
