@@ -20,10 +20,10 @@ def open_root(option: str | None, environment: Mapping[str, str]) -> Workspace:
         root, root_from = recoded(named), "variable"
     else:
         root, root_from = DEFAULT_ROOT, "default"
-    return Workspace(_expanded(root), root_from=root_from)
+    return Workspace(expanded(root), root_from=root_from)
 
 
-def _expanded(path: str) -> str:
+def expanded(path: str) -> str:
     """Returns a path with `~` or `~user` at its beginning replaced by that home folder."""
     if not path.startswith("~"):
         return path

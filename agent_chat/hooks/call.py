@@ -168,6 +168,8 @@ class Call:
         except (OSError, ValueError, ChatError) as error:
             self.payload = self.payload.replace(fault=f"the host's JSON could not be read: {error}")
         self.host = self.host or hosts.host_of(self.environment, self.payload)
+        if self.channels is None and self.variable("AGENT_CHAT_CHANNELS").strip(" ,"):
+            self.notes.append("hook: AGENT_CHAT_CHANNELS names no channel, so all are looked at")
         module, _, name = HANDLERS[self.event].partition(":")
         try:
             handler = getattr(__import__(module, fromlist=[name]), name)

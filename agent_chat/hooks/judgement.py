@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from agent_chat import names
+from agent_chat.cli.root import expanded
 from agent_chat.errors import ChatError
-from agent_chat.hooks.hosts import Said
+from agent_chat.hooks.hosts import OMP, PI, Said
 from agent_chat.hooks.shell_writes import writes_of
 from agent_chat.operations.guarded_paths import holders
 from agent_chat.records.shown_text import shortened
@@ -71,7 +72,12 @@ def _folder(call: Call) -> str:
 
 
 def _absolute(call: Call, text: str) -> str:
-    """Returns a path as the host means it: from the session's folder, not from that of this process."""
+    """Returns a path as the host means it: from the session's folder, not from that of this process.
+
+    The tools of Pi, and of OMP which is made of it, take `@` before a path, `~`, and any Unicode space for a plain one.
+    """
+    if call.host in (OMP, PI):
+        text = expanded("".join(" " if sign.isspace() else sign for sign in text[text.startswith("@") :]))
     if real_place.WINDOWS:
         text = text.replace("\\", "/")
     return text if text.startswith("/") or text[1:2] == ":" else f"{_folder(call)}/{text}"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20
 CREATED, CHANGED, UNCHANGED, REMOVED, DELETED = "created", "changed", "unchanged", "removed", "deleted"
-STALE_SECONDS = 3600.0
+STALE_SECONDS = 60.0
 
 
 class Part(Value):
@@ -99,6 +99,11 @@ class Place:
             return self.files.list_if_there(self.path(folder))
         except OSError as error:
             raise self._failure(error) from error
+
+    def mentions(self, relative: str, text: str) -> bool:
+        """Tells whether a file holds a text; False when it is missing."""
+        data = self._read(relative)
+        return data is not None and text.encode("utf-8") in data
 
     # -- plans -----------------------------------------------------------------------------------------------------
 
@@ -182,8 +187,8 @@ class Place:
 
     def _apply(self, change: Change, done: list[Change]) -> None:
         """Makes one change; `done` gets it as soon as it may be seen."""
-        if change.before == change.after:
-            return
+        if change.before == change.after or self._read(change.path) == change.after:
+            return  # there is nothing to do, or another call was quicker
         path = self.path(change.path)
         folder = path.rpartition(layout.SEPARATOR)[0]
         made: list[str] = []

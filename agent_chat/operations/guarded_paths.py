@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_chat.operations.lock_records import StoredLock
     from agent_chat.records.locked_path import Located, LockedPath
     from agent_chat.storage.channel_folders import Lockable
     from agent_chat.storage.workspace import Workspace
@@ -49,33 +50,40 @@ def holders(workspace: Workspace, lockable: Lockable, paths: Sequence[str], *, f
     locator = _Locator(workspace, folder, variable)
     for name in lockable.channels:
         channel = Channel(workspace, name)
-        now = workspace.clock.moment()
+        asked: list[tuple[str, Located, bool]] = []
         for path in paths:
             try:
                 located, is_above = locator.locate(channel, path)
-                if located is None:
-                    continue
-                found = check(channel, (located,), None)
+                if located is not None:
+                    asked.append((path, located, is_above))
             except (ChatError, OSError) as error:
-                faults.append(f"{channel.name}: {_said(error)}")
-                continue
-            for stored in found.locks:
-                if not _is_on(located, stored.paths, is_above=is_above):
-                    continue  # a file of that name in another project, or one that cannot be locked
-                if stored.lock is None:
-                    faults.append(f"{stored.fault}")
-                elif stored.lock.lease.standing(now) != EXPIRED:
-                    held.append(
-                        Held(
-                            asked=path,
-                            paths=paths_text(stored.paths),
-                            channel=channel.name,
-                            owner=stored.owner,
-                            left=time_left(stored.lock.lease, now),
-                            reason=stored.lock.reason or "",
-                        )
-                    )
+                faults.append(f"{name}: {_said(error)}")
+        try:
+            # All at once: each lock is read once, however many paths a patch has.
+            found = check(channel, tuple(located for _, located, _ in asked), None) if asked else None
+        except (ChatError, OSError) as error:
+            faults.append(f"{name}: {_said(error)}")
+            continue
+        for stored in found.locks if found is not None else ():
+            on = [path for path, located, is_above in asked if _is_on(located, stored.paths, is_above=is_above)]
+            if on and stored.lock is None:
+                faults.append(stored.fault)
+            elif stored.lock is not None and stored.lock.lease.standing(workspace.clock.moment()) != EXPIRED:
+                held += [_held(channel, path, stored) for path in on]
+    held.sort(key=lambda each: paths.index(each.asked))
     return Guarded(held=tuple(held), faults=tuple(dict.fromkeys(faults)))
+
+
+def _held(channel: Channel, path: str, stored: StoredLock) -> Held:
+    assert stored.lock is not None
+    return Held(
+        asked=path,
+        paths=paths_text(stored.paths),
+        channel=channel.name,
+        owner=stored.owner,
+        left=time_left(stored.lock.lease, channel.workspace.clock.moment()),
+        reason=stored.lock.reason or "",
+    )
 
 
 def _is_on(located: Located, paths: Sequence[LockedPath], *, is_above: bool) -> bool:

@@ -77,18 +77,27 @@ def make_root(place: Place) -> tuple[Change, ...]:
 
 
 def take_out(place: Place, wish: Wish) -> Outcome:
-    """Takes out all that `set_up` ever wired for a host; the project's own root goes if nothing is in it."""
+    """Takes out all that `set_up` ever wired for a host.
+
+    The project's own root goes if nothing is in it, and no other host is wired to it.
+    """
     changes = place.plan((), [main_part(wish)])
     if wish.in_project:
         changes += _real(place.plan((), _variable_parts(wish)))
     steps: list[str] = []
-    if wish.in_project and any(change.before != change.after for change in changes):
+    if wish.in_project and any(change.before != change.after for change in changes) and not _is_wired(place, wish.host):
         gone = _plan_without_root(place)
         changes += gone or []
         if gone is None:
             steps.append(f"delete {OWN_ROOT}/ if nobody needs it: there is more in it than setup made")
     place.carry_out(changes)
     return Outcome(changes=tuple(changes), next=tuple(steps))
+
+
+def _is_wired(place: Place, taken_out: Host) -> bool:
+    """Tells whether another host of the project is wired to the project's own root."""
+    others = [host for host in wiring.HOSTS.values() if host is not taken_out]
+    return any(place.mentions(path, OWN_ROOT) for host in others for path in (host.project, host.local) if path)
 
 
 def _real(changes: list[Change]) -> list[Change]:

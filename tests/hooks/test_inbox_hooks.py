@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -50,29 +51,28 @@ def test_it_says_how_much_is_unread_where_and_from_whom(desk: Desk, event: str) 
     assert said(desk, event, {**SENT, "prompt_id": "p-2"}) == text
 
 
-@pytest.mark.parametrize("event", MAIL)
-@pytest.mark.parametrize("host", HOSTS)
-def test_nothing_unread_is_no_output(desk: Desk, event: str, host: str) -> None:
+def test_nothing_unread_is_no_output(desk: Desk) -> None:
     desk.post("bob")
     desk.post("alice", to="carol")
-    heard = desk.hook(event, SENT, host=host, AGENT_CHAT_STOP="block")
-    assert (heard.output, heard.notes, heard.status) == ("", (), 0)
+    for event, host in itertools.product(MAIL, HOSTS):
+        heard = desk.hook(event, SENT, host=host, AGENT_CHAT_STOP="block")
+        assert (heard.output, heard.notes, heard.status) == ("", (), 0), (event, host)
 
 
-@pytest.mark.parametrize("event", EVENTS[:5])
 @pytest.mark.parametrize("host", HOSTS)
-def test_titles_and_bodies_are_never_shown_and_no_file_of_a_channel_changes(desk: Desk, event: str, host: str) -> None:
+def test_titles_and_bodies_are_never_shown_and_no_file_of_a_channel_changes(desk: Desk, host: str) -> None:
     desk.post("alice", title="TITLE of it", body="BODY of it\n", topic="topic-of-it")
     desk.held("a.py", actor="carol")
     before = print_of(desk.root)
-    fields = {**SENT, "cwd": str(desk.tree), "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
-    heard = desk.hook(event, fields, host=host, AGENT_CHAT_STOP="block")
-    assert not [word for word in ("TITLE", "BODY", "topic-of-it") if word in heard.output]
+    for event in EVENTS[:5]:
+        fields = {"session_id": event, "cwd": str(desk.tree), "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
+        heard = desk.hook(event, fields, host=host, AGENT_CHAT_STOP="block")
+        assert not [word for word in ("TITLE", "BODY", "topic-of-it") if word in heard.output]
+        # Cursor takes no context before a prompt.
+        assert bool(heard.output) == ((host, event) != ("cursor", "prompt"))
+        assert not DANGER & set(heard.output)
     assert print_of(desk.root) == before
     assert desk.cursor() == 0
-    # Cursor takes no context before a prompt.
-    assert bool(heard.output) == ((host, event) != ("cursor", "prompt"))
-    assert not DANGER & set(heard.output)
 
 
 def test_the_channel_with_most_is_named_first_and_the_others_with_it(desk: Desk) -> None:
@@ -254,8 +254,8 @@ def test_hooks_keep_to_the_channels_that_are_named(desk: Desk, named: str, found
     for name in ("dev", "ops"):
         (desk.root / name / "0001-alice-m.md").write_text("---\nseq: 1\nfrom: alice\ntitle: t\n---\nx\n")
     desk.held("a.py", actor="carol")
-    text = said(desk, "prompt", AGENT_CHAT_CHANNELS=named)
-    assert [name for name in ("dev", "ops") if f"{name} 1" in text] == found.split()
+    heard = desk.hook("prompt", SENT, AGENT_CHAT_CHANNELS=named)
+    assert [name for name in ("dev", "ops") if f"{name} 1" in heard.context] == found.split()
     assert bool(desk.edit("a.py", AGENT_CHAT_CHANNELS=named).refusal) == ("dev" in found)
 
 
