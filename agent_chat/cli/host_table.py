@@ -20,7 +20,7 @@ Without a host, --root-here makes the root alone.""",
         arguments=(
             Argument(name="host", choices=HOSTS, optional=True, help="the tool that the agents run in"),
             Argument(
-                name="print", spellings=("--print",), flag=True, help="print what would be written, write nothing"
+                name="print", spellings=("--print",), flag=True, help="print our part of each file, write nothing"
             ),
             Argument(name="remove", spellings=("--remove",), flag=True, help="take out what setup has put in"),
             Argument(name="user", spellings=("--user",), flag=True, help="the user's own settings, for all projects"),

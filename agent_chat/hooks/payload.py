@@ -87,7 +87,7 @@ class Payload(Value):
 
     @property
     def goes_on_after_a_hold(self) -> bool:
-        """Whether the session stops after a hook held it once already."""
+        """Whether the session stops after a hook held it once already; what nobody understands counts as yes."""
         count = self.fields.get("loop_count")
         flags = (self.fields.get("stop_hook_active"), self.fields.get("stopHookActive"))
         return any(flag is not None and flag is not False for flag in flags) or (

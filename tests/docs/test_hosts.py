@@ -37,5 +37,5 @@ def test_it_names_the_variables_that_hooks_obey_and_no_others() -> None:
     named = set(re.findall(r"AGENT_CHAT_[A-Z]+", tree.text_of(PAGE)))
     sources = "".join(tree.modules("agent_chat").values())
     obeyed = set(re.findall(r'variable\("(AGENT_CHAT_[A-Z]+)"\)', sources))
-    assert obeyed - {"AGENT_CHAT_WORKSPACE"} <= named
+    assert obeyed <= named
     assert [name for name in named if name not in sources] == []

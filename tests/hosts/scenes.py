@@ -28,7 +28,8 @@ def installed(client: Client, report: Report) -> None:
     # Codex shows what the model gets to see; Copilot has a list.
     words = ("debug", "prompt-input", "hi") if isinstance(client, Codex) else ("skill", "list")
     listed = client.call(*words)
-    report.expect("lists the skill", listed.status == 0 and "agent-chat" in listed.output, listed)
+    # A phrase of its description: the name is in paths too.
+    report.expect("lists the skill", listed.status == 0 and "coding-agent sessions" in listed.output, listed)
 
 
 def locked_file_stays(client: Client, report: Report) -> None:
