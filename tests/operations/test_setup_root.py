@@ -119,3 +119,12 @@ def test_a_root_goes_only_with_nothing_in_it_but_what_was_made(project: Project,
     if not goes:
         assert (project.folder / ".agent-chat" / name).read_text() == "x"
         assert set(project.tree()) >= ROOT_FILES
+
+
+def test_a_root_that_another_host_is_wired_to_stays(project: Project) -> None:
+    project.set_up("claude", root_here=True)
+    project.set_up("codex", root_here=True)
+    project.take_out("codex")
+    assert (project.folder / ".agent-chat" / ".gitignore").is_file()
+    project.take_out("claude")
+    assert project.tree() == {}
