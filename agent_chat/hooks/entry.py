@@ -74,8 +74,11 @@ class _Run:
         from agent_chat.hooks.call import Call
 
         call = Call(words, os.environ)
-        if not call.is_unbounded:
-            start_new_thread(self._watch, (call,))
+        try:
+            if not call.is_unbounded:
+                start_new_thread(self._watch, (call,))
+        except RuntimeError:
+            call.notes.append("hook: no thread can be made here, so nothing ends this hook but its work")
         try:
             answer = call.answer()
         except BaseException as error:

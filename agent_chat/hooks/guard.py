@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def pre_tool_use(call: Call) -> Said:
     """Judges a tool that is about to run by every path that it touches."""
-    if call.payload.fault:
-        return call.unlooked(call.payload.fault)
+    if call.payload.fault or not call.payload.fields:
+        return call.unlooked(call.payload.fault or "the host sent nothing")
     said = _judged(call)
     if call.payload.is_cut and not said.refusal:
         return call.unlooked("the host sent more than is read of it")

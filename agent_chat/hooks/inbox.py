@@ -47,6 +47,8 @@ def session_start(call: Call) -> Said:
         wanted = shortened(", ".join(sorted(only)), 160)
         return Said(context=f"agent-chat: AGENT_CHAT_CHANNELS names no channel that is there: {wanted}.")
     found = _looked(call, agent)
+    if found.counts and call.payload.session:
+        _is_new(call, agent, found, TOLD)  # so that it is not told again between tools
     return Said(context=unread_text(call, agent, found, with_failures=True))
 
 

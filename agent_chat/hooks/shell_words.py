@@ -90,3 +90,33 @@ def _word(command: str, at: int) -> tuple[str, int, bool]:
         at += 1
     word = "".join(parts)
     return word, at, len(word) == at - start
+
+
+class Folders:
+    """The folder that a shell is in, "" for the one that it began in, through `cd` and subshells."""
+
+    def __init__(self) -> None:
+        self._stack = [""]
+
+    def follow(self, words: list[str], end: str) -> None:
+        """Takes note of a simple command and of the sign that ends it."""
+        if words[:1] == ["cd"] and len(words) > 1:
+            self._stack[-1] = self.below(words[-1])
+        if end == "(":
+            self._stack.append(self._stack[-1])
+        elif end == ")" and len(self._stack) > 1:
+            self._stack.pop()
+
+    def below(self, path: str) -> str:
+        """Returns a path from the folder that the shell began in."""
+        return joined(self._stack[-1], path)
+
+
+def joined(folder: str, path: str) -> str:
+    """Returns a path below a folder, unless it is absolute or the folder is ""."""
+    return path if not folder or is_absolute(path) else f"{folder}/{path}"
+
+
+def is_absolute(path: str) -> bool:
+    """Tells whether a path, or a file URI, is absolute on any system: who sent it may not say on which it is."""
+    return path.startswith(("/", "\\", "file:")) or path[1:3] in (":\\", ":/")

@@ -6,7 +6,7 @@ written to all the same.
 
 from __future__ import annotations
 
-from agent_chat.hooks.shell_words import END, READS, WRITES, tokens
+from agent_chat.hooks.shell_words import END, READS, WRITES, Folders, joined, tokens
 from agent_chat.records.value import Value
 
 _CHANGING = frozenset(
@@ -32,13 +32,15 @@ def writes_of(command: str) -> Writes:
     paths: list[str] = []
     tree = False
     words: list[str] = []
+    folders = Folders()
     for kind, text in (*tokens(command[:MAX_COMMAND]), (END, "")):
         if kind == WRITES:
-            paths.append(text)
+            paths.append(folders.below(text))
         elif kind == END:
             found, whole = _of_simple(words)
-            paths += found
+            paths += map(folders.below, found)
             tree = tree or whole
+            folders.follow(words, text)
             words = []
         elif kind != READS:
             words.append(text)
@@ -57,8 +59,11 @@ def _of_simple(words: list[str]) -> tuple[list[str], bool]:
     rest = words[at + 1 :]
     arguments = [word for word in rest if not word.startswith("-")]
     if name == "git":
+        there = rest[1] if rest[:1] == ["-C"] and len(rest) > 1 else ""
+        arguments = arguments[1:] if there else arguments
         changes = bool(arguments) and arguments[0] in _GIT_CHANGING
-        return (arguments[1:], not arguments[1:]) if changes else ([], False)
+        named = [joined(there, word) for word in arguments[1:]]
+        return (named, not named) if changes else ([], False)
     if name == "dd":
         return [word[3:] for word in arguments if word.startswith("of=")], False
     in_place = name in _IN_PLACE and any(word.startswith("-i") or word == "--in-place" for word in rest)

@@ -5,7 +5,7 @@ Each host names its tools and their arguments in its own way (docs/hosts.md). A 
 
 from __future__ import annotations
 
-from agent_chat.hooks.shell_words import END, tokens
+from agent_chat.hooks.shell_words import END, Folders, is_absolute, tokens
 from agent_chat.records.value import Value
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def touched(tool: str, arguments: Mapping[str, object]) -> Touched:
     if not of_server:
         return Touched(paths=tuple(paths))
     # Where a server takes relative paths from is not known; an issue tracker's are not of this machine.
-    certain = tuple(path for path in paths if _is_absolute(path))
+    certain = tuple(path for path in paths if is_absolute(path))
     return Touched(paths=certain, guesses=tuple(path for path in paths if path not in certain))
 
 
@@ -91,7 +91,7 @@ def _patched_by_shell(command: str) -> tuple[str, ...]:
     Codex carries out `apply_patch` itself where a shell is asked for it, also after a `cd`.
     """
     found: list[str] = []
-    folders = [""]
+    folders = Folders()
     before, body, applies, inside = "", "", False, False
     for line in command.splitlines(keepends=True):
         if inside:
@@ -99,46 +99,29 @@ def _patched_by_shell(command: str) -> tuple[str, ...]:
             inside = not line.startswith(PATCH_END)
             body += line
             if not inside and applies:
-                found += [_below(folders[-1], path) for path in patched_paths(body)]
+                found += map(folders.below, patched_paths(body))
         elif PATCH_START in line:
-            applies = _follow(before + line[: line.index(PATCH_START)], folders)
+            applies = _applies(before + line[: line.index(PATCH_START)], folders)
             before, body, inside = "", "", True
         else:
             before += line
     if inside and applies:
-        found += [_below(folders[-1], path) for path in patched_paths(body)]
+        found += map(folders.below, patched_paths(body))
     return tuple(dict.fromkeys(found))
 
 
-def _follow(command: str, folders: list[str]) -> bool:
-    """Follows a shell through `cd` and subshells; tells whether the last command is one that applies a patch."""
+def _applies(command: str, folders: Folders) -> bool:
+    """Follows a shell through a command; tells whether what it ends with applies a patch."""
     words: list[str] = []
     for kind, text in tokens(command):
         if kind != END:
             words.append(text)
             continue
-        _change_folder(words, folders)
+        folders.follow(words, text)
         words = []
-        if text == "(":
-            folders.append(folders[-1])
-        elif text == ")" and len(folders) > 1:
-            folders.pop()
     applies = any(word in _PATCHING for word in words)
     # The mark of the here-document stands on the line before the patch.
-    return applies or any(name in command.rstrip("\n").rpartition("\n")[2] for name in _PATCHING)
-
-
-def _change_folder(words: list[str], folders: list[str]) -> None:
-    if words[:1] == ["cd"] and len(words) > 1:
-        folders[-1] = _below(folders[-1], words[-1])
-
-
-def _below(folder: str, path: str) -> str:
-    return path if not folder or _is_absolute(path) else f"{folder}/{path}"
-
-
-def _is_absolute(path: str) -> bool:
-    return path.startswith(("/", "\\", "file:")) or path[1:3] in (":\\", ":/")
+    return applies or any(name in command.rstrip().rpartition("\n")[2] for name in _PATCHING)
 
 
 def _words(tool: str) -> set[str]:

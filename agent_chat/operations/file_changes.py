@@ -119,7 +119,12 @@ class Place:
             return Change(path=part.path, before=None, after=after)
         text = self._asked(part, "put", before)
         assert text is not None
-        return Change(path=part.path, before=before, after=text.encode("utf-8"))
+        after = text.encode("utf-8")
+        if len(after) > MAX_BYTES:
+            raise self._invalid(
+                part.path, f"it would be larger than {MAX_BYTES >> 10} KiB, and could not be read again"
+            )
+        return Change(path=part.path, before=before, after=after)
 
     def _plan_taken(self, part: Part) -> Change:
         before = self._read(part.path)

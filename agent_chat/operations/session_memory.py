@@ -9,6 +9,7 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.records import json_codec
+from agent_chat.records.shown_text import shortened
 from agent_chat.storage import layout, publication
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import is_file
@@ -32,6 +33,7 @@ MAX_BYTES = 1 << 20
 END = ".session"
 VERSION = 1
 MAX_NAME_BYTES = 200
+MAX_TURN_BYTES = 200
 _OF_SESSIONS = (END, END + layout.LOCK_END, layout.WAITING_END)
 
 
@@ -72,6 +74,7 @@ class SessionMemory:
         """Notes that something was said in a turn; tells whether it had not been yet, True where that is not known."""
         if not turn:
             return True
+        turn = shortened(turn, MAX_TURN_BYTES)
 
         def renew(fields: dict[str, object]) -> bool:
             known = fields.get(TURNS)

@@ -64,9 +64,13 @@ def set_up(place: Place, wish: Wish) -> Outcome:
         put = [*_root_parts(), *put, *_variable_parts(wish)]
     elif wish.in_project:
         taken = _variable_parts(wish)
-    changes = [*place.plan(put), *_real(place.plan((), taken))]
+    left = _real(place.plan((), taken))
+    changes = [*place.plan(put), *left]
     place.carry_out(changes)
-    return Outcome(changes=tuple(changes), next=tuple(_next_steps(wish, changes)))
+    steps = _next_steps(wish, changes)
+    if left:
+        steps.append(f"{OWN_ROOT}/ is wired no more; if it should be, add --root-here")
+    return Outcome(changes=tuple(changes), next=tuple(steps))
 
 
 def make_root(place: Place) -> tuple[Change, ...]:

@@ -183,6 +183,14 @@ def test_a_torn_cache_is_as_none(room: GlanceRoom, cut: float) -> None:
     assert opened_by_the_next(room, ALL) == MANY
 
 
+def test_a_cache_with_another_number_in_it_is_as_none(room: GlanceRoom) -> None:
+    room.glance()
+    whole = room.cache.read_bytes()
+    room.cache.write_bytes(whole.replace(f", {MANY}, [".encode(), b", 7, ["))
+    assert room.cache.read_bytes() != whole
+    assert opened_by_the_next(room, ALL) == MANY
+
+
 def test_a_cache_of_another_channel_or_cursor_is_not_believed(room: GlanceRoom) -> None:
     room.glance()
     before = room.cache.read_bytes()

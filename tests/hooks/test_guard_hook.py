@@ -140,8 +140,13 @@ def test_an_owner_and_another_holder_of_one_path_are_told_apart(held: Desk) -> N
     assert "is locked by carol in dev" in held.edit("src/a.py", AGENT_CHAT_NAME="dave").refusal
 
 
-def test_an_empty_call_and_one_without_paths_pass(held: Desk) -> None:
-    for sent in ({}, {"tool_name": "Edit"}, {"tool_name": "Edit", "tool_input": None}, {"tool_input": {"path": "a"}}):
+def test_who_sends_nothing_is_not_judged(held: Desk) -> None:
+    assert "did not check this edit for locks of others: the host sent nothing." in held.hook("pre-tool-use", {}).output
+    assert "AGENT_CHAT_GUARD=strict refuses it" in held.hook("pre-tool-use", {}, **STRICT).output
+
+
+def test_a_call_without_paths_passes(held: Desk) -> None:
+    for sent in ({"tool_name": "Edit"}, {"tool_name": "Edit", "tool_input": None}, {"tool_input": {"path": "a"}}):
         for more in ({}, STRICT):
             assert held.hook("pre-tool-use", sent, **more).output == ""
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_chat.cli import input_stream
 from agent_chat.hooks import payload
 from agent_chat.hooks.payload import MAX_BYTES, Payload, parse
 from tests.hooks import payloads
@@ -252,9 +253,20 @@ def test_a_host_that_stops_half_way_is_not_waited_for_longer_than_a_second() -> 
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"  \r\n"])
-def test_a_pipe_that_is_left_open_is_not_waited_for_once_an_object_is_there(end: bytes) -> None:
+def test_a_pipe_that_is_left_open_is_not_waited_for_once_an_object_is_there(
+    end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    is_ready = input_stream.is_ready
+
+    def asked(patience: float) -> bool:
+        waited.append(patience)
+        return is_ready(0)
+
+    monkeypatch.setattr(payload, "is_ready", asked)
     with left_open(b'{"cwd": "/p", "tool_input": {}}' + end) as stream:
-        assert read(stream).fields == {"cwd": "/p", "tool_input": {}}  # a clock that stands: it would wait for ever
+        assert read(stream).fields == {"cwd": "/p", "tool_input": {}}
+    assert waited == [payload.READ_SECONDS, 0]
 
 
 @pytest.mark.parametrize("extra", [0, 1, 2, 20 << 20])

@@ -131,6 +131,17 @@ def test_a_turn_is_new_once(memory: Memory) -> None:
     assert [memory.open().note_turn("prompt", turn) for turn in turns] == [True, False, True, False, True]
 
 
+@pytest.mark.parametrize(
+    "turn", ["\ud800", "\0\n", "шлях 🦊", "x" * (2 << 20)], ids=["surrogate", "NUL", "script", "long"]
+)
+def test_any_text_may_be_a_turn(memory: Memory, turn: str) -> None:
+    memory.note(unread(3))
+    assert [memory.open().note_turn("prompt", each) for each in (turn, turn, "p-9")] == [True, False, True]
+    assert memory.faults == []
+    assert not memory.note(unread(3))
+    assert memory.note(unread(4))
+
+
 def test_without_a_turn_everything_is_new_and_nothing_is_stored(memory: Memory) -> None:
     assert [memory.open().note_turn("prompt", "") for _ in range(2)] == [True, True]
     assert memory.names == []
