@@ -122,7 +122,8 @@ def _place_of(request: Request, host: Host) -> tuple[str, str, str]:
             folder, last = os.path.split(folder)
             name = f"{last}/{name}"
         return folder, name, folder.rstrip(os.sep) + os.sep
-    home = variable(request, "HOME") or os.path.expanduser("~")
+    # An empty HOME is none: Python would take it for the top of the file system.
+    home = variable(request, "HOME") if "HOME" in request.environment else os.path.expanduser("~")
     if not os.path.isabs(home):
         raise ChatError("SETUP_PLACE_INVALID", "there is no home folder")
     return filesystem.absolute(home), f"{below}/{name}".lstrip("/"), "~/"

@@ -136,4 +136,5 @@ def _tell(line: str) -> None:
     from agent_chat.cli.output import PROGRAM, note
     from agent_chat.records.shown_text import safe_line
 
-    note(f"{PROGRAM}: {safe_line(line)}")
+    start = f"{PROGRAM}: "
+    note(safe_line(line) if line.startswith(start) else start + safe_line(line))

@@ -67,7 +67,8 @@ def holders(workspace: Workspace, lockable: Lockable, paths: Sequence[str], *, f
         for stored in found.locks if found is not None else ():
             on = [path for path, located, is_above in asked if _is_on(located, stored.paths, is_above=is_above)]
             if on and stored.lock is None:
-                faults.append(stored.fault)
+                # What its bytes say is somebody else's text; the doctor shows it to who asks.
+                faults.append(f"lock {stored.id} on {', '.join(on[:1])} is damaged: {workspace.call(f'doctor {name}')}")
             elif stored.lock is not None and stored.lock.lease.standing(workspace.clock.moment()) != EXPIRED:
                 held += [_held(channel, path, stored) for path in on]
     held.sort(key=lambda each: paths.index(each.asked))

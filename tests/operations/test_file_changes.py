@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import pytest
 
 from agent_chat.errors import ChatError
-from agent_chat.operations import file_changes
+from agent_chat.operations import file_changes, setup
 from agent_chat.storage import filesystem
 from agent_chat.storage.filesystem import FileSystem
 from tests.support.cli import Crash, FakeClock, plant
@@ -358,3 +358,21 @@ def test_only_old_temporaries_of_ours_are_swept(tmp_path: Path) -> None:
         "settings.json",
         "settings.local.json",
     ]
+
+
+def test_what_would_be_too_large_to_be_read_again_is_not_written(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    data = b'{"x": "' + b"y" * (file_changes.MAX_BYTES - 100) + b'"}'
+    plant(project.folder / ".claude" / "settings.json", data.decode())
+    with pytest.raises(ChatError, match="it would be larger than 1024 KiB"):
+        project.set_up("claude")
+    assert (project.folder / ".claude" / "settings.json").read_bytes() == data
+
+
+def test_of_two_calls_that_write_the_same_neither_fails(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    place, part = project.place(), setup.main_part(project.wish("claude"))
+    first, second = place.plan([part]), place.plan([part])
+    place.carry_out(first)
+    place.carry_out(second)
+    assert project.set_up("claude").changes[0].word == file_changes.UNCHANGED

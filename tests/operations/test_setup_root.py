@@ -128,3 +128,11 @@ def test_a_root_that_another_host_is_wired_to_stays(project: Project) -> None:
     assert (project.folder / ".agent-chat" / ".gitignore").is_file()
     project.take_out("claude")
     assert project.tree() == {}
+
+
+def test_a_later_call_without_the_root_says_that_it_is_wired_no_more(project: Project) -> None:
+    project.set_up("claude", root_here=True)
+    assert project.set_up("claude", wake=True).next == (
+        ".agent-chat/ is wired no more; if it should be, add --root-here",
+    )
+    assert project.set_up("claude", wake=True).next == ()
