@@ -152,7 +152,8 @@ class _Surroundings:
     def fault_of_program(self, wired: Wiring, line: Line) -> str:
         """Returns why the program of a line is not started, "" where it may be.
 
-        A project may come from anybody. What lies in it is started only by its host, which asks its user first.
+        A project may come from anybody. What its files name is started only by its host, which asks its user first;
+        but for this very program, and for the name that the user's own PATH leads to.
         """
         program = wired.plugin
         if line.known is not None:
@@ -169,8 +170,10 @@ class _Surroundings:
                 return ""
         except SourceError as error:
             return str(error)
-        in_project = real.startswith(project.rstrip(os.sep) + os.sep)
-        return f"{program} lies in this project, which may come from anybody" if in_project else ""
+        by_name = line.known is not None and not (line.known.program.script or line.known.program.executable)
+        if by_name and not real.startswith(project.rstrip(os.sep) + os.sep):
+            return ""
+        return f"{program} is named by this project's files, which may come from anybody"
 
 
 class _Trials:

@@ -178,12 +178,25 @@ def test_a_program_in_the_project_is_not_run(desk: Desk, *, linked: bool) -> Non
         link.symlink_to(desk.project / "tools")
         script = link / "chat.py"
     settings = wire(desk.project, PreToolUse=line_of("pre-tool-use", script=script))
-    refused(desk, "lies in this project, which may come from anybody", outcome="not run")
+    refused(desk, "is named by this project's files, which may come from anybody", outcome="not run")
     assert not mark.exists()
     settings.rename(settings.with_name("settings.local.json"))
-    refused(desk, "lies in this project, which may come from anybody", outcome="not run")
+    refused(desk, "is named by this project's files, which may come from anybody", outcome="not run")
     host_homes.plugin(desk.project / ".claude" / "skills" / "agent-chat")
     assert "not run" in outcomes(desk.host("claude"))["stop"]
+
+
+def test_a_program_that_the_project_names_elsewhere_is_not_run(desk: Desk) -> None:
+    """A clone may bring its program outside of the folder that one works in."""
+    mark = desk.folder / "mark"
+    script = write(desk.folder / "beside" / "chat.py", f"open({str(mark)!r}, 'w')")
+    wire(desk.project, PreToolUse=line_of("pre-tool-use", script=script))
+    refused(desk, "is named by this project's files", outcome="not run")
+    host_homes.plugin(desk.folder / "evil")
+    (desk.project / ".claude" / "skills").mkdir(parents=True)
+    (desk.project / ".claude" / "skills" / "agent-chat").symlink_to(desk.folder / "evil")
+    assert "not run" in outcomes(desk.host("claude"))["stop"]
+    assert not mark.exists()
 
 
 @pytest.mark.slow
