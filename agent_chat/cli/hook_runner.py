@@ -28,6 +28,32 @@ OLDEST = (3, 9)
 _ASK = "import sys; sys.stdout.write('%d.%d' % sys.version_info[:2])"
 
 
+class EndedBySignal:
+    """A context that a signal to end leaves as Ctrl-C does, so that all is tidied up; then it ends the process."""
+
+    def __enter__(self) -> None:
+        import signal
+
+        self._number = 0
+        self._before = {
+            number: signal.signal(number, self._interrupt)
+            for number in (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+            if number is not None
+        }
+
+    def _interrupt(self, number: int, _frame: object) -> None:
+        self._number = number
+        raise KeyboardInterrupt
+
+    def __exit__(self, *error: object) -> None:
+        import signal
+
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._number:
+            os.kill(os.getpid(), self._number)
+
+
 class Runner:
     """Starts lines in a shell; `environment` is that of the process."""
 

@@ -7,7 +7,7 @@ import sys
 
 from agent_chat.cli.acting import variable
 from agent_chat.cli.command import Reply
-from agent_chat.cli.hook_runner import Runner
+from agent_chat.cli.hook_runner import EndedBySignal, Runner
 from agent_chat.cli.host_text import fields_of, text_of
 from agent_chat.errors import ChatError
 from agent_chat.names import agent_name
@@ -54,7 +54,8 @@ def doctor_hosts(request: Request) -> Reply:
     surroundings = _Surroundings(request)
     found = {name: look(surroundings.sources, host, surroundings.places) for name, host in wiring.HOSTS.items()}
     warnings: list[str] = []
-    hooks = _Trials(surroundings).all(found, warnings)
+    with EndedBySignal():
+        hooks = _Trials(surroundings).all(found, warnings)
     reports = [surroundings.report(name, found[name], hooks.get(name, [])) for name in found]
     name, fault = _identity(request)
     root = surroundings.root
@@ -87,9 +88,11 @@ class _Surroundings:
         self.root = host_checks.try_root(self.workspace)
         project = _current_folder()
         named = {name: os.path.join(project, variable(request, name)) for name in FOLDER_VARIABLES}
+        home = self._home()
         self.places = Places(
-            home=self._home(),
+            home=home,
             project=project,
+            at_home=self._is_same(project, home),
             variables={
                 name: os.path.normpath(folder)
                 for name, folder in named.items()
@@ -98,8 +101,14 @@ class _Surroundings:
         )
         self.package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+    def _is_same(self, one: str, other: str) -> bool:
+        try:
+            return bool(one and other) and self.sources.real(one) == self.sources.real(other)
+        except SourceError:
+            return one == other
+
     def _home(self) -> str:
-        home = variable(self.request, "HOME") or os.path.expanduser("~")
+        home = variable(self.request, "HOME") if "HOME" in self.request.environment else os.path.expanduser("~")
         return filesystem.absolute(home) if os.path.isabs(home) else ""
 
     def temporary(self) -> str:
@@ -194,7 +203,7 @@ class _Trials:
             try:
                 room.make()
             except (OSError, ChatError) as error:
-                why = f"no place to try it: {error}"
+                why = f"no place to try it: {getattr(error, 'strerror', None) or error}"
             return {
                 host: [self._tried(host, wired, line, room, why) for wired in each.wirings for line in wired.lines]
                 for host, each in found.items()
@@ -209,7 +218,8 @@ class _Trials:
         """Returns what became of one line."""
         if line.known is None and not wired.plugin:
             why = why or "the line is not as setup writes it"
-        why = why or next((fault.text for fault in wired.faults if fault.text.endswith("missing")), "")
+        program = (line.known.program.script or line.known.program.executable) if line.known is not None else wired.path
+        why = why or next((f.text for f in wired.faults if f.text.endswith("missing") and program in f.text), "")
         why = why or self._surroundings.fault_of_program(wired, line)
         if why:
             return host_checks.not_run(line, wired, why)

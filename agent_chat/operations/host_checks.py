@@ -136,7 +136,7 @@ def report(
     faults = [*(fault for wired in found.wirings for fault in wired.faults), *found.faults]
     is_here = on_path or found.at_home
     for wired in found.wirings:
-        doubts = host_trust.doubts(sources, places, host, wired, last)
+        doubts = host_trust.doubts(sources, places, host, wired)
         # A project may be wired for hosts that its user does not have: they can trust nothing, and nobody minds.
         faults += doubts if is_here else [fault.replace(next="", weight=UNSURE) for fault in doubts]
         faults += [*_gaps(host, wired), *_unmatched(host, wired)]

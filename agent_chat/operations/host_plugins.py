@@ -118,8 +118,11 @@ def sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
                 yield name, values
             name, values = line[: line.rfind("]")].strip("[] "), {}
         elif "=" in line and not line.startswith("#"):
-            key, _, value = line.partition("=")
-            values[key.strip()] = value.strip()
+            key, _, value = line.partition(" = " if " = " in line else "=")
+            value = value.strip()
+            sign = value[:1] if value[:1] in ('"', "'") else ""
+            end = value.find(sign, 1) + 1 if sign else 0
+            values[key.strip()] = value[:end] if end else value if value[:1] == "{" else value.partition("#")[0].strip()
 
 
 def _enabled(settings: Mapping[str, object]) -> dict[str, object]:

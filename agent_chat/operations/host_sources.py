@@ -7,7 +7,7 @@ Links are followed, as the hosts follow them. What is missing is None or nothing
 from __future__ import annotations
 
 from agent_chat.records.json_edit import Document, JsonEditError
-from agent_chat.storage import layout, real_place
+from agent_chat.storage import filesystem, layout, real_place
 from agent_chat.storage.filesystem import FileSystem, is_file, is_folder
 from agent_chat.storage.real_place import Place, Walker
 
@@ -34,6 +34,8 @@ class Sources:
 
     def real(self, path: str) -> str | None:
         """Returns where an absolute path ends, links followed; None where nothing is there."""
+        if not filesystem.is_path(path):
+            raise SourceError(f"{path!a} is no path")
         try:
             place = Walker().walk(Place(layout.SEPARATOR), path)
         except OSError as error:
@@ -63,18 +65,6 @@ class Sources:
             return []
         except OSError as error:
             raise SourceError(f"{path} cannot be listed: {error.strerror or error}") from error
-
-    def newest(self, path: str) -> float:
-        """Returns when a file, or anything in a folder, last changed; what interpreters leave there is passed over."""
-        real = self.real(path)
-        status = None if real is None else real_place.status_at(real)
-        if real is None or status is None:
-            return 0.0
-        times = [status.st_ctime]
-        if is_folder(status):
-            names = [name for name in self.names_in(real) if name != "__pycache__"]
-            times = [self.newest(layout.join(real, name)) for name in names]
-        return max(times, default=0.0)
 
     def text(self, path: str) -> str | None:
         """Returns the text of a file, None where there is none."""

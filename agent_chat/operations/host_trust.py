@@ -6,7 +6,6 @@ not tell it is left open, and then nothing may be called guarded.
 
 from __future__ import annotations
 
-from agent_chat import timestamps
 from agent_chat.operations.host_plugins import HOOKS, below, sections
 from agent_chat.operations.host_sources import SourceError, fields_of
 from agent_chat.operations.host_wirings import BROKEN, BY_PROJECT, UNSURE, Fault
@@ -15,18 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent_chat.operations.hook_traces import Trace
     from agent_chat.operations.host_sources import Sources
     from agent_chat.operations.host_wirings import Places, Wiring
 
 ASKS = "start codex here and trust the hooks of agent-chat: /hooks"
 
 
-def doubts(sources: Sources, places: Places, host: str, wired: Wiring, last: Trace | None) -> list[Fault]:
-    """Returns what is not known, or known to be missing, of a host's trust in a wiring; `last` is the host's trace."""
+def doubts(sources: Sources, places: Places, host: str, wired: Wiring) -> list[Fault]:
+    """Returns what is not known, or known to be missing, of a host's trust in a wiring."""
     try:
         if host == "codex":
-            return _of_codex(sources, places, wired, last)
+            return _of_codex(sources, places, wired)
         if wired.by != BY_PROJECT and not wired.in_project:
             return []
         trusts = {"claude": _claude_trusts, "gemini": _gemini_trusts}.get(host)
@@ -64,11 +62,11 @@ def _gemini_trusts(sources: Sources, places: Places) -> bool:
     return trusts
 
 
-def _of_codex(sources: Sources, places: Places, wired: Wiring, last: Trace | None) -> list[Fault]:
+def _of_codex(sources: Sources, places: Places, wired: Wiring) -> list[Fault]:
     """Returns what Codex's configuration tells of its trust: by hook, and for a project.
 
-    A hook of a plugin is trusted only as long as no file of the plugin changes. By which hash that is told is not known
-    here; a session that began since the last change shows it.
+    A hook is trusted by the hash of its line, and one of a plugin by that of all its files too; how they are made is
+    not known here. So whether a trust still holds is never known.
     """
     text = sources.text(below(places.own("codex"), "config.toml")) or ""
     tables = dict(sections(text))
@@ -77,9 +75,9 @@ def _of_codex(sources: Sources, places: Places, wired: Wiring, last: Trace | Non
     if count < len(wired.lines):
         few = "none" if not count else f"{count} of {len(wired.lines)}"
         found.append(Fault(text=f"codex trusts {few} of the hooks in {wired.path}", next=ASKS, weight=BROKEN))
-    elif last is None or last.fault or timestamps.parse(last.at) < sources.newest(wired.path):
-        text = "whether codex still trusts these hooks is not known: none ran since their files changed"
-        found.append(Fault(text=text, next=ASKS, weight=UNSURE))
+    else:
+        text = "codex trusted these hooks once; whether it does as they are now only codex knows: /hooks"
+        found.append(Fault(text=text, weight=UNSURE))
     if wired.by == BY_PROJECT and not any(
         name.startswith("projects.")
         and values.get("trust_level", "").strip("\"'") == "trusted"
@@ -98,6 +96,9 @@ def _trusted_lines(tables: Mapping[str, Mapping[str, str]], wired: Wiring) -> in
         for name, values in tables.items()
         if name.startswith("hooks.state.") and "trusted_hash" in values and values.get("enabled") != "false"
     }
+    # The same as a table within a line.
+    inline = tables.get("hooks.state", {})
+    known |= {_unquoted(key) for key, value in inline.items() if "trusted_hash" in value}
     start = f"{wired.id}:{HOOKS}" if wired.plugin else wired.path
     return sum(f"{start}:{_snake(line.name)}:{line.group}:{line.handler}" in known for line in wired.lines)
 

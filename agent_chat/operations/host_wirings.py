@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from agent_chat.operations import host_extensions, host_plugins
 from agent_chat.operations.host_extensions import ExtensionError
+from agent_chat.operations.host_oddities import MIN_MILLISECONDS, oddity_of
 from agent_chat.operations.host_plugins import HOOKS, below, sections
 from agent_chat.operations.host_sources import SourceError, fields_of, items_of, text_of
+from agent_chat.operations.wiring import STRICT_JSON
 from agent_chat.records.hook_line import event_of
+from agent_chat.records.json_edit import is_strict
 from agent_chat.records.known_line import SCRIPTS, Known, event_of_plugin, known, known_in_extension
 from agent_chat.records.value import Value
+from agent_chat.storage import layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +28,8 @@ if TYPE_CHECKING:
 
 BY_PLUGIN, BY_PROJECT, BY_USER = "plugin", "project", "user"
 BROKEN, UNSURE, NOTE = "broken", "unsure", "note"
-MIN_MILLISECONDS = 1000
+# Hosts that take the files of a project from the top of its repository too (seen with Codex 0.171).
+LOOK_UPWARD = ("codex", "copilot", "opencode")
 # The folder of a host in a project and that of its user, by which it is found where its program is not on PATH.
 FOLDERS = {
     "claude": (".claude", ("CLAUDE_CONFIG_DIR", ".claude")),
@@ -53,7 +58,8 @@ class Line(Value):
     """A line that a host runs: the host's event and ours, the text, and where it stands among the event's.
 
     `known` is what a line of settings is made of; one of the plugin has none. `matcher` names the tools that it is run
-    for, `time` is the time-out as it is written.
+    for, `time` is the time-out as it is written. `oddity` is what else stands around it that we did not write, and that
+    may keep the host from running it, or from obeying it.
     """
 
     name: str
@@ -64,6 +70,7 @@ class Line(Value):
     known: Known | None = None
     matcher: str = ""
     time: object = None
+    oddity: str = ""
 
 
 class Wiring(Value):
@@ -79,19 +86,29 @@ class Wiring(Value):
     plugin: str = ""
     id: str = ""
     in_project: bool = False
+    root_set: str = ""
 
     @property
     def root(self) -> str:
-        """The root that its lines name, "" where they name none."""
-        return next((line.known.root for line in self.lines if line.known is not None), "")
+        """The root that its lines name, else the one that the host's settings set; "" where nothing names one."""
+        named = (line.known.root for line in self.lines if line.known is not None)
+        return next(filter(None, named), self.root_set)
 
 
 class Places(Value):
-    """Where to look: the home folder and the project, "" for none, and the variables that name other folders."""
+    """Where to look: the home folder and the project, "" for none, and the variables that name other folders.
+
+    `at_home`: the project is the home folder, by whatever path, so that what is there is the user's.
+    """
 
     home: str
     project: str
     variables: Mapping[str, str]
+    at_home: bool = False
+
+    @property
+    def _at_home(self) -> bool:
+        return self.at_home or self.project == self.home
 
     def named(self, variable: str, relative: str) -> str:
         """Returns the folder that a variable names, else one below the home folder; "" where neither is there."""
@@ -104,7 +121,7 @@ class Places(Value):
 
     def in_project(self, relative: str) -> str:
         """Returns the path of something in the project, "" where there is none, or it is the home folder."""
-        return below(self.project, relative) if self.project and relative and self.project != self.home else ""
+        return below(self.project, relative) if self.project and relative and not self._at_home else ""
 
     def user_file(self, host: Host) -> str:
         """Returns the user's file of a host."""
@@ -139,6 +156,8 @@ def look(sources: Sources, host: Host, places: Places) -> Found:
         # A plugin that is off is as it should be where something else wires the host.
         faults = [fault.replace(next="") if fault.weight == NOTE else fault for fault in faults]
         faults += _switched_off(sources, host, places)
+        root_set = _root_set(sources, host, places)
+        wirings = [wired.replace(root_set=root_set) for wired in wirings]
     at_home = _is_folder(sources, places.own(host.name))
     there = at_home or _is_folder(sources, places.in_project(FOLDERS[host.name][0]))
     return Found(there=there, at_home=at_home, wirings=tuple(wirings), faults=tuple(faults))
@@ -186,6 +205,7 @@ def _plugin(sources: Sources, host: Host, plugin: Plugin) -> Wiring:
         if sources.text(path) is None:
             faults.append(Fault(text=f"{path} is missing", next=again))
         lines = list(_lines(sources.fields(path), host, in_plugin=True))
+        faults += [Fault(text=f"{path}: {line.name} {line.oddity}", next=again) for line in lines if line.oddity]
         for script in [SCRIPTS[line.event] for line in lines]:
             if not sources.is_file(below(plugin.folder, f"hooks/{script}.py")):
                 faults.append(Fault(text=f"{below(plugin.folder, f'hooks/{script}.py')} is missing", next=again))
@@ -209,7 +229,7 @@ def _plugin(sources: Sources, host: Host, plugin: Plugin) -> Wiring:
 
 def _settings(sources: Sources, host: Host, places: Places) -> Iterator[Wiring | Fault]:
     """Yields what the settings of the project and of the user hold of ours."""
-    files = [(BY_PROJECT, places.in_project(host.project)), (BY_PROJECT, places.in_project(host.local))]
+    files = [(BY_PROJECT, _project_file(sources, host, places)), (BY_PROJECT, places.in_project(host.local))]
     for by, path in [*files, (BY_USER, places.user_file(host))]:
         if not path:
             continue
@@ -224,17 +244,52 @@ def _settings(sources: Sources, host: Host, places: Places) -> Iterator[Wiring |
             yield found
 
 
+def _root_set(sources: Sources, host: Host, places: Places) -> str:
+    """Returns the root that the settings of a host set for what it starts, "" where they set none."""
+    if host.name != "claude":
+        return ""
+    for path in (places.in_project(host.local), places.in_project(host.project), places.user_file(host)):
+        try:
+            found = text_of(fields_of(sources.fields(path).get("env")).get("AGENT_CHAT_ROOT")) if path else ""
+        except SourceError:
+            continue  # told where hooks were looked for
+        if found:
+            return found
+    return ""
+
+
+def _project_file(sources: Sources, host: Host, places: Places) -> str:
+    """Returns the file of a host in the project: of some, that of the folder above which they look up to the top."""
+    path = places.in_project(host.project)
+    folder = places.project
+    if not path or host.name not in LOOK_UPWARD:
+        return path
+    while not sources.is_file(below(folder, host.project)):
+        above = folder.rpartition(layout.SEPARATOR)[0]
+        if not above or folder == places.home or sources.real(below(folder, ".git")) is not None:
+            return path
+        folder = above
+    return below(folder, host.project)
+
+
 def _of_file(sources: Sources, host: Host, by: str, path: str) -> Wiring | None:
     lines = list(_lines(sources.fields(path), host, in_plugin=False))
     if not lines:
         return None
     faults = []
     again = manual(host.name, by)
+    if host.name in STRICT_JSON and not is_strict((sources.text(path) or "").encode("utf-8", "surrogatepass")):
+        text = f"{path} has comments, or a comma too many, so {host.name} drops it as a whole"
+        faults.append(Fault(text=text, next=f"take them out of {path}"))
+    if len({line.known.root for line in lines if line.known is not None}) > 1:
+        faults.append(Fault(text=f"{path}: its lines look at different roots", next=again))
     for line in lines:
         if line.known is None:
             faults.append(Fault(text=f"{path}: its line for {line.name} was changed, so it is not run", next=again))
         elif host.name == "gemini" and isinstance(line.time, int) and line.time < MIN_MILLISECONDS:
             faults.append(Fault(text=f"{path}: {line.name} gets {line.time} milliseconds", next=again))
+        elif line.oddity:
+            faults.append(Fault(text=f"{path}: {line.name} {line.oddity}", next=again))
     missing = dict.fromkeys(filter(None, (_missing(sources, line.known) for line in lines)))
     faults += [Fault(text=f"{path} calls {program}, which is missing", next=again) for program in missing]
     return Wiring(by=by, path=path, lines=tuple(lines), faults=tuple(faults), in_project=by == BY_PROJECT)
@@ -291,6 +346,7 @@ def _lines(settings: Mapping[str, object], host: Host, *, in_plugin: bool) -> It
                         known=None if in_plugin else known(text, host.name),
                         matcher=text_of(outer.get("matcher")),
                         time=time,
+                        oddity=oddity_of(host, name, event, outer, fields, in_plugin=in_plugin),
                     )
 
 
@@ -299,13 +355,13 @@ def _lines(settings: Mapping[str, object], host: Host, *, in_plugin: bool) -> It
 
 def _switched_off(sources: Sources, host: Host, places: Places) -> Iterator[Fault]:
     """Yields what the settings of a host say against all hooks."""
-    if host.name in ("claude", "gemini"):
+    if host.name in ("claude", "copilot", "gemini"):
         for path in (places.in_project(host.project), places.in_project(host.local), places.user_file(host)):
             try:
                 settings = sources.fields(path) if path else {}
             except SourceError:
                 continue  # told where hooks were looked for
-            if settings.get("disableAllHooks") is True:
+            if settings.get("disableAllHooks", False) is not False:
                 yield Fault(text=f"{path} has disableAllHooks", next=f"take disableAllHooks out of {path}")
             config = fields_of(settings.get("hooksConfig")) if host.name == "gemini" else {}
             if config.get("enabled") is False:

@@ -11,6 +11,7 @@ from agent_chat.operations.file_changes import Part
 from agent_chat.operations.host_files import Extension, HookSettings, Leftover, RootLine, RootVariable, Whole
 from agent_chat.records import json_codec
 from agent_chat.records.hook_line import OWN_ROOT, Program
+from agent_chat.records.json_edit import is_strict
 from agent_chat.records.value import Value
 from agent_chat.storage import layout
 from agent_chat.storage.workspace import shell_word
@@ -156,6 +157,10 @@ def _next_steps(wish: Wish, changes: list[Change]) -> list[str]:
     """Returns what is left to the user, a line each."""
     steps: list[str] = []
     main = next(change for change in changes if change.path == wish.path)
+    if wish.host.name in wiring.STRICT_JSON and not is_strict(main.after or b"{}"):
+        steps.append(
+            f"take the comments out of {wish.path}, and commas too many: {wish.host.name} drops the whole file"
+        )
     if wish.host.name == "codex" and main.before != main.after:
         steps.append("codex runs a hook only once it is trusted: start codex here and trust ours in /hooks")
     if not wish.root:

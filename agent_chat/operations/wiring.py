@@ -135,6 +135,10 @@ HOSTS = {
 }
 
 
+# They drop a file with comments or a comma too many as a whole (seen with Claude Code 2.1.332 and Copilot 1.0.102).
+STRICT_JSON = ("claude", "codex", "copilot", "cursor")
+
+
 def hooks_of(host: Host, program: Program, *, root: str = "", wake: bool = False) -> HostHooks:
     """Returns the hooks of a host that takes lines; with a root they look at that one, with `wake` one waits."""
     events: list[tuple[str, tuple[dict[str, object], ...]]] = []

@@ -362,3 +362,12 @@ def _is_hex(text: str) -> bool:
 
 def _are_digits(text: str) -> bool:
     return bool(text) and _DIGITS.issuperset(text)
+
+
+def is_strict(data: bytes) -> bool:
+    """Tells whether a text is JSON without comments and without a comma too many (RFC 8259)."""
+    try:
+        json_codec.decode(data[3:] if data.startswith(b"\xef\xbb\xbf") else data)
+    except json_codec.JsonError:
+        return False
+    return True

@@ -158,11 +158,15 @@ def test_codex_that_trusts_nothing_is_broken(desk: Desk) -> None:
         assert report.next == ("start codex here and trust the hooks of agent-chat: /hooks",)
 
 
-def test_codex_is_guarded_where_it_ran_since_the_plugin_changed(desk: Desk) -> None:
+ONCE = "codex trusted these hooks once; whether it does as they are now only codex knows: /hooks"
+
+
+def test_codex_is_never_called_guarded_since_only_it_knows_what_it_trusts(desk: Desk) -> None:
     host_homes.codex(desk.home)
-    for at, guarded in (("", False), (LONG_AGO, False), (LATER, True)):
+    for at in ("", LONG_AGO, LATER):
         report = desk.report("codex", at=at)
-        assert (report.works, report.guarded) == (True, guarded)
+        assert (report.works, report.guarded) == (True, False)
+        assert ONCE in [fault.text for fault in report.faults]
 
 
 def test_codex_trusts_a_line_of_settings_by_its_place(desk: Desk) -> None:
@@ -171,12 +175,13 @@ def test_codex_trusts_a_line_of_settings_by_its_place(desk: Desk) -> None:
     states = "".join(f"[hooks.state.{json.dumps(key)}]\ntrusted_hash = 'x'\n" for key in keys)
     write(desk.home / ".codex" / "config.toml", states)
     report = desk.report("codex", at=LATER)
-    assert [fault.text for fault in report.faults] == [
-        "codex reads the hooks of a project only where it trusts the project"
-    ]
+    untrusted = "codex reads the hooks of a project only where it trusts the project"
+    assert [fault.text for fault in report.faults] == [ONCE, untrusted]
     for folder in (desk.project, desk.folder):
-        write(desk.home / ".codex" / "config.toml", f"{states}[projects.'{folder}']\ntrust_level = \"trusted\"\n")
-        assert desk.report("codex", at=LATER).guarded
+        for end in ("", "  # mine"):
+            level = f"[projects.'{folder}']\ntrust_level = \"trusted\"{end}\n"
+            write(desk.home / ".codex" / "config.toml", f"{states}{level}")
+            assert [fault.text for fault in desk.report("codex", at=LATER).faults] == [ONCE]
 
 
 def test_a_project_is_trusted_as_claude_notes_it(desk: Desk) -> None:
