@@ -211,7 +211,7 @@ class _Trials:
         finally:
             try:
                 room.remove()
-            except (OSError, ChatError) as error:
+            except (OSError, ChatError, RecursionError) as error:  # a hook may leave a tree of any depth
                 warnings.append(f"{room.folder} could not be removed: {error}")
 
     def _tried(self, host: str, wired: Wiring, line: Line, room: CanaryRoom, why: str) -> Hook:

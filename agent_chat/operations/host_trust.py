@@ -7,7 +7,7 @@ not tell it is left open, and then nothing may be called guarded.
 from __future__ import annotations
 
 from agent_chat.operations.host_plugins import HOOKS, below, sections
-from agent_chat.operations.host_sources import SourceError, fields_of
+from agent_chat.operations.host_sources import SourceError, fields_of, items_of, text_of
 from agent_chat.operations.host_wirings import BROKEN, BY_PROJECT, UNSURE, Fault
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def doubts(sources: Sources, places: Places, host: str, wired: Wiring) -> list[F
             return _of_codex(sources, places, wired)
         if wired.by != BY_PROJECT and not wired.in_project:
             return []
-        trusts = {"claude": _claude_trusts, "gemini": _gemini_trusts}.get(host)
+        trusts = {"claude": _claude_trusts, "copilot": _copilot_trusts, "gemini": _gemini_trusts}.get(host)
         if trusts is not None and trusts(sources, places):
             return []
     except SourceError as error:
@@ -45,6 +45,12 @@ def _claude_trusts(sources: Sources, places: Places) -> bool:
         fields_of(fields).get("hasTrustDialogAccepted") is True and _lies_in(places.project, folder)
         for folder, fields in projects.items()
     )
+
+
+def _copilot_trusts(sources: Sources, places: Places) -> bool:
+    config = sources.fields(below(places.own("copilot"), "config.json"))
+    folders = [*items_of(config.get("trusted_folders")), *items_of(config.get("trustedFolders"))]
+    return any(_lies_in(places.project, text_of(folder)) for folder in folders if text_of(folder))
 
 
 def _gemini_trusts(sources: Sources, places: Places) -> bool:

@@ -184,6 +184,16 @@ def test_codex_trusts_a_line_of_settings_by_its_place(desk: Desk) -> None:
             assert [fault.text for fault in desk.report("codex", at=LATER).faults] == [ONCE]
 
 
+def test_a_project_is_trusted_as_copilot_notes_it(desk: Desk) -> None:
+    desk.set_up("copilot")
+    assert weights(desk.report("copilot", at=LATER)) == [UNSURE]
+    for key in ("trusted_folders", "trustedFolders"):
+        write(desk.home / ".copilot" / "config.json", {key: [str(desk.project)]})
+        assert desk.report("copilot", at=LATER).guarded
+    write(desk.home / ".copilot" / "config.json", {"trusted_folders": ["/elsewhere", 3]})
+    assert not desk.report("copilot", at=LATER).guarded
+
+
 def test_a_project_is_trusted_as_claude_notes_it(desk: Desk) -> None:
     desk.set_up("claude")
     assert weights(desk.report("claude", at=LATER)) == [UNSURE]
