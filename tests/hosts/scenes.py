@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING
 
 from tests.hosts.clients import PATCH, Codex
@@ -30,6 +32,20 @@ def installed(client: Client, report: Report) -> None:
     listed = client.call(*words)
     # A phrase of its description: the name is in paths too.
     report.expect("lists the skill", listed.status == 0 and "coding-agent sessions" in listed.output, listed)
+
+
+def doctor_knows(client: Client, report: Report) -> None:
+    """The doctor finds the plugin where the client has put it, and every hook of it does what it is for."""
+    stage = client.stage
+    stage.new_scene()
+    client.turn([])
+    done = stage.run([sys.executable, str(stage.plugin / "chat.py"), "doctor", "--hosts", "--json"])
+    found = {each["host"]: each for each in json.loads(done.output.splitlines()[-1])["hosts"]}
+    host = found[client.name]
+    report.expect("is wired by the plugin", [each["by"] for each in host["wired"]] == ["plugin"], done)
+    outcomes = {each["event"]: each["outcome"] for each in host["hooks"]}
+    report.expect("has hooks that work", len(outcomes) > 3 and {*outcomes.values()} == {"ok"}, done)
+    report.expect("was seen to run them", bool(host["last_ran"]), done)
 
 
 def locked_file_stays(client: Client, report: Report) -> None:
@@ -143,6 +159,7 @@ def patch_by_way_of_the_shell(client: Client, report: Report) -> None:
 def scenes_of(client: Client) -> list[Scene]:
     """Returns what is played with a client."""
     every: list[Scene] = [
+        doctor_knows,
         locked_file_stays,
         shell_is_warned,
         unread_is_told,
