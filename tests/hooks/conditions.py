@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from agent_chat.hooks.payload import MAX_BYTES
@@ -17,7 +16,6 @@ from tests.hooks.running import Case, Office
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOBODY = 65534
 Made = Callable[[Office], Case]
 
 
@@ -130,17 +128,15 @@ def elsewhere(kind: str) -> Made:
     return make
 
 
-def as_nobody(mode: int) -> Made:
-    """Called by a user who may do to the root what the mode says."""
+def under_mode(mode: int) -> Made:
+    """Called by the root's owner without the right to pass over modes, who may do to it what this one says."""
 
     def make(office: Office) -> Case:
-        # The folders of tests are their user's own; a copy in a folder that all may pass is not.
-        base = office.root.parent.parent / "open"
-        subprocess.run(["chmod", "711", *map(str, list(office.root.parents)[:-1])], check=False, capture_output=True)
+        base = office.root.parent.parent / "other"
         shutil.copytree(office.root, base, symlinks=True)
-        for path in [base, *base.rglob("*")]:
-            os.chmod(path, mode if path == base else 0o755 if path.is_dir() else 0o644)
-        shell = f'exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups "$@"'
+        base.chmod(mode)
+        # capabilities(7): what a file's mode forbids, a process of root may do only with these.
+        shell = 'exec setpriv --bounding-set=-dac_override,-dac_read_search "$@"'
         return Case(shell=shell, variables={"AGENT_CHAT_ROOT": str(base)})
 
     return make
@@ -157,9 +153,9 @@ ROOTS = (
     Condition("a root that is a file", elsewhere("file")),
     Condition("a root that leads nowhere", elsewhere("dangling")),
     Condition("a root that leads to itself", elsewhere("loop")),
-    Condition("a root that may not be looked into", as_nobody(0o000)),
-    Condition("a root that may not be listed", as_nobody(0o711)),
-    Condition("a root that may not be written", as_nobody(0o755)),
+    Condition("a root that may not be looked into", under_mode(0o000)),
+    Condition("a root that may not be listed", under_mode(0o311)),
+    Condition("a root that may not be written", under_mode(0o555)),
     Condition("a damaged record of the channel", replaced("_meta.json", b"{")),
     Condition("an empty record of the channel", replaced("_meta.json", b"")),
     Condition("a pipe as the record of the channel", replaced("_meta.json", None)),

@@ -104,6 +104,15 @@ class Started:
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
 
+    def abandon(self) -> None:
+        """Ends it, whatever it does, and asks nothing."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._close()
+        for file in (self._out, self._err):
+            file.close()
+
     def finish(self) -> Ended:
         """Waits for the end, and ends what does not end by itself."""
         try:

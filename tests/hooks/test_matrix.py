@@ -42,7 +42,7 @@ def all_hosts(office: Office, event: str, case: Case) -> dict[str, Ended]:
 @pytest.mark.parametrize("condition", EVERY, ids=[each.name for each in EVERY])
 def test_a_hook_keeps_its_promise(tmp_path: Path, condition: Condition, event: str) -> None:
     if "may not" in condition.name and (not hasattr(os, "geteuid") or os.geteuid() or not shutil.which("setpriv")):
-        pytest.skip("nobody here can become another user")
+        pytest.skip("nobody here can give up the right to pass over modes")
     base = tmp_path / "base"
     base.mkdir()
     office = Office(base)

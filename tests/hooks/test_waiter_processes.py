@@ -64,9 +64,7 @@ def office(tmp_path: Path) -> Iterator[Waiting]:
     office = Waiting(tmp_path)
     yield office
     for waiter in office.waiters:
-        if waiter.process.poll() is None:
-            waiter.process.kill()
-            waiter.process.wait()
+        waiter.abandon()
 
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the table of locks is Linux's")
