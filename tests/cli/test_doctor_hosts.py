@@ -116,7 +116,7 @@ def test_a_script_that_is_missing(desk: Desk) -> None:
         (None, "python3 does not start (status 127: "),
         ("exit 49", "python3 does not start (status 49)"),
         ("echo Python was not found >&2; exit 9", "python3 does not start (status 9: Python was not found)"),
-        ('case "$*" in *-c*) echo 3.8;; esac', "python3 is 3.8, and 3.9 is needed"),
+        ('case "$*" in *" -c "*) echo 3.8;; esac', "python3 is 3.8, and 3.9 is needed"),
     ],
 )
 def test_a_python_that_does_not_start(desk: Desk, python: str | None, said: str) -> None:
