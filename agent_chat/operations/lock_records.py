@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agent_chat.errors import DAMAGED, ChatError
-from agent_chat.operations.task_records import refusal_of
 from agent_chat.records import locked_path, path_lock, record_fields
 from agent_chat.records.lease import EXPIRED
 from agent_chat.records.path_lock import PathLock
@@ -70,7 +69,7 @@ def parse_lock(records: RecordStore, place: str, data: bytes) -> StoredLock:
         if lock.channel.casefold() != records.channel.name.casefold():
             raise record_fields.RecordError(record_fields.INVALID, f"it names the channel {lock.channel!r}")
     except record_fields.RecordError as error:
-        raise refusal_of(records.channel, place, error, _CODES) from error
+        raise records.refusal(place, error, _CODES) from error
     return StoredLock(place=place, data=data, lock=lock, paths=lock.paths)
 
 

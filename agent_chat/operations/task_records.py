@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agent_chat.storage.channel import Channel
     from agent_chat.storage.record_store import RecordStore
 
 END = ".json"
@@ -61,16 +60,6 @@ def place_of(task_id: str) -> str:
     return f"{TASKS}/{task_id}{END}"
 
 
-def refusal_of(channel: Channel, place: str, error: record_fields.RecordError, codes: dict[str, str]) -> ChatError:
-    """Returns the error about a damaged record."""
-    if error.fault == record_fields.VERSION:
-        return channel.refusal("RECORD_VERSION", f"{channel.name}/{place}: {error}", path=place)
-    code = codes.get(error.fault, codes[""])
-    return channel.refusal(
-        code, f"{channel.name}/{place} is damaged: {error}", call=f"doctor {channel.name}", path=place
-    )
-
-
 def load_task(records: RecordStore, task_id: str) -> StoredTask:
     """Returns a task by id, case aside; fails with TASK_NOT_FOUND, TASK_INVALID_RECORD or RECORD_VERSION."""
     found = find_task(records, task_id)
@@ -112,7 +101,7 @@ def parse_task(records: RecordStore, place: str, data: bytes) -> StoredTask:
                 record_fields.IDENTITY, f"it names the channel {names.quoted(task.channel)}"
             )
     except record_fields.RecordError as error:
-        raise refusal_of(records.channel, place, error, {"": "TASK_INVALID_RECORD"}) from error
+        raise records.refusal(place, error, {"": "TASK_INVALID_RECORD"}) from error
     return StoredTask(task=task, place=place, data=data)
 
 
@@ -155,7 +144,7 @@ def parse_claim(records: RecordStore, place: str, data: bytes) -> StoredClaim:
                 record_fields.IDENTITY, f"it names the channel {names.quoted(claim.channel)}"
             )
     except record_fields.RecordError as error:
-        raise refusal_of(records.channel, place, error, {"": "LEASE_INVALID_RECORD", **_CLAIM_CODES}) from error
+        raise records.refusal(place, error, {"": "LEASE_INVALID_RECORD", **_CLAIM_CODES}) from error
     return StoredClaim(claim=claim, place=place, data=data)
 
 

@@ -7,6 +7,7 @@ So each record is shown as it was before a change or after it, never as a change
 from __future__ import annotations
 
 from agent_chat.records import journal_entry
+from agent_chat.records.record_fields import VERSION
 from agent_chat.records.value import Value
 from agent_chat.storage import recovery
 from agent_chat.storage.filesystem import NotOrdinaryError, path_of
@@ -14,9 +15,11 @@ from agent_chat.storage.journal import DAMAGED_CODES, journal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from os import stat_result
 
+    from agent_chat.errors import ChatError
+    from agent_chat.records.record_fields import RecordError
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.journal import Journal
     from agent_chat.storage.recovery import Opened
@@ -75,6 +78,15 @@ class RecordStore:
             raise self.channel.refusal(code, f"{self.channel.name}/{place} {how}", call=call, path=place) from error
         except OSError as error:
             raise journal_error(self.channel, self.journal, error) from error
+
+    def refusal(self, place: str, error: RecordError, codes: Mapping[str, str]) -> ChatError:
+        """Returns the error about a damaged record; `codes` are by what is wrong with it, "" for all else."""
+        channel = self.channel
+        if error.fault == VERSION:
+            return channel.refusal("RECORD_VERSION", f"{channel.name}/{place}: {error}", path=place)
+        code = codes.get(error.fault, codes[""])
+        what = f"{channel.name}/{place} is damaged: {error}"
+        return channel.refusal(code, what, call=f"doctor {channel.name}", path=place)
 
     def names(self, folder: str) -> list[str]:
         """Returns the names of the records in a folder, in order."""
