@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from agent_chat import names
+from agent_chat.cli import root
 from agent_chat.cli.message_text import AUDIT_RUN, json_size, text_size
+from agent_chat.cli.root import recoded
 from agent_chat.errors import ChatError
 from agent_chat.operations.leases import Actor
 from agent_chat.operations.participants import participant
@@ -35,9 +37,7 @@ def optional_agent(request: Request) -> str | None:
 
 def variable(request: Request, name: str) -> str:
     """Returns a variable of the environment as the UTF-8 that its bytes are, whatever the locale; empty when unset."""
-    from os import fsencode
-
-    return fsencode(request.environment.get(name, "")).decode("utf-8", "surrogateescape")
+    return recoded(request.environment.get(name, ""))
 
 
 def actor_of(request: Request) -> Actor:
@@ -59,11 +59,7 @@ def _session_id(request: Request) -> str | None:
 
 def expanded(path: str | None) -> str | None:
     """Returns a path with a home folder at its beginning written out."""
-    if path is None or not path.startswith("~"):
-        return path
-    from os.path import expanduser
-
-    return expanduser(path)
+    return None if path is None else root.expanded(path)
 
 
 def channel_with_codes(request: Request, codes: Mapping[str, str], *, unread: bool = False) -> Channel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -41,6 +42,13 @@ def test_a_script_is_short_and_imports_next_to_nothing(name: str) -> None:
     assert len(source.splitlines()) <= 15
     assert imported == ["os", "sys"]
     assert not [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+
+
+def test_the_scripts_differ_in_their_docstring_and_event_alone() -> None:
+    """What they say five times has to be said before anything can be imported; who mends one mends all."""
+    texts = [tree.text_of(name) for name in SCRIPTS]
+    assert len({*texts}) == 5
+    assert len({re.sub(r'run_from_console\("[a-z-]+"\)', "", text.partition("\n")[2]) for text in texts}) == 1
 
 
 @pytest.mark.parametrize("name", STARTERS)
