@@ -163,6 +163,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     "SETUP_FILE_REFUSED": (DAMAGED, "A link, a folder or a device stands where a file of the host belongs, or a link where its folder does. Nothing was changed.", "move it away, or add by hand what --print shows"),
     "SETUP_FILE_CONFLICT": (CONFLICT, "Somebody else's file or line stands where ours belongs, or the file was changed while it was being written. Nothing was changed.", "look at the file, then repeat the call"),
     "SETUP_IO_ERROR": (BUSY, "The operating system refused or failed a file operation. The files are as they were, unless the message names one.", "mend what the message names, then repeat the call"),
+    "ACCESS_DISABLED": (DENIED, "The owner has switched chat off; nothing is lost. Tasks, path locks, recoveries and doctor still work.", "stop here, and tell the user; the owner switches it on"),
+    "OWNER_SETTINGS_INVALID": (DAMAGED, "The owner's settings cannot be read, so nobody can tell whether chat is on.", "mend _owner.json by hand, or remove it: then chat is on and nothing is pruned"),
 }  # fmt: skip
 
 

@@ -63,7 +63,8 @@ class Argument(Value):
 class Command(Value):
     """One row of the table: what is typed, what it is for, what it takes, and the function that carries it out.
 
-    An `unlisted` one is typed by programs alone, and the help of the program leaves it out.
+    An `unlisted` one is typed by programs alone, and the help of the program leaves it out. One that `speaks` shows or
+    publishes text, so the owner's switch closes it.
     """
 
     path: tuple[str, ...]
@@ -72,6 +73,7 @@ class Command(Value):
     handler: str
     notes: str = ""
     mutates: bool = False
+    speaks: bool = False
     unlisted: bool = False
 
     @property

@@ -51,6 +51,7 @@ POST = Command(
     path=("post",),
     summary="Publishes one message and prints its number and file.",
     handler=f"{MESSAGES}:post",
+    speaks=True,
     mutates=True,
     notes="""\
 The body comes from --body, --body-file or standard input; without any the title is all there is.
@@ -96,6 +97,7 @@ READ = Command(
     path=("read",),
     summary="Prints what is new for an agent, oldest first, then moves its cursor.",
     handler=f"{MESSAGES}:read",
+    speaks=True,
     mutates=True,
     notes="If the output may be cut (by head, say), use --peek and then ack.",
     arguments=(
@@ -113,6 +115,7 @@ WAIT = Command(
     path=("wait",),
     summary="Blocks until there is something for an agent; prints it as read does.",
     handler=f"{WAITING}:wait",
+    speaks=True,
     mutates=True,
     notes="What was there before the call counts. Exit status 1: the time ran out; call again.",
     arguments=(
@@ -198,24 +201,28 @@ COMMANDS: tuple[Command, ...] = (
         path=("peek",),
         summary="Prints the last messages of a channel; moves no cursor.",
         handler=f"{MESSAGES}:peek",
+        speaks=True,
         arguments=(CHANNEL, LIMIT.replace(name="number", spellings=("-n", "--number"), default=3), MAX_BYTES),
     ),
     Command(
         path=("show",),
         summary="Prints one message, whoever it is for.",
         handler=f"{MESSAGES}:show",
+        speaks=True,
         arguments=(CHANNEL, SEQ),
     ),
     Command(
         path=("thread",),
         summary="Prints a message and its replies, whoever they are for.",
         handler=f"{MESSAGES}:thread",
+        speaks=True,
         arguments=(CHANNEL, SEQ, LIMIT, MAX_BYTES, AFTER),
     ),
     Command(
         path=("inbox",),
         summary="Counts an agent's unread messages, one line a channel; moves no cursor.",
         handler=f"{MESSAGES}:inbox",
+        speaks=True,
         arguments=(AGENT,),
     ),
     Command(
@@ -242,6 +249,7 @@ COMMANDS: tuple[Command, ...] = (
         path=("search",),
         summary="Finds the messages that hold all words; moves no cursor.",
         handler=f"{MESSAGES}:search",
+        speaks=True,
         notes="Finding nothing is exit status 0.",
         arguments=(
             CHANNEL,

@@ -15,6 +15,7 @@ ROWS = (
         path=("event", "post"),
         summary="Announces what an agent can do, or what it is about; wakes nobody.",
         handler=f"{EVENTS}:post",
+        speaks=True,
         mutates=True,
         notes="Primitives: messages, cursors, wait, tasks, dependencies, leases, path_locks, state_summary.",
         arguments=(
@@ -48,6 +49,7 @@ ROWS = (
         path=("event", "read"),
         summary="Prints the events of a channel, oldest first; moves no cursor.",
         handler=f"{EVENTS}:read",
+        speaks=True,
         notes="A malformed event is a warning. With --json each event is a document on a line of its own.",
         arguments=(CHANNEL, TYPE.replace(help="only capability or only status events")),
     ),

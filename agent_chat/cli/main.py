@@ -66,6 +66,10 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
             request = _request(argv, environment)
             as_json, command = request.as_json, request.command.name
             request.workspace = workspace or open_root(request.root, environment)
+            if request.command.speaks:
+                from agent_chat.operations.access import require_on
+
+                require_on(request.workspace)
             reply = _handler(request)(request)
             if as_json:
                 reply = reply.replace(data={**request.workspace.where(), **reply.data})

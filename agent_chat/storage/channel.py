@@ -19,6 +19,7 @@ from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder
 from agent_chat.storage.journal import journal_error
 from agent_chat.storage.message_store import MessageStore
+from agent_chat.storage.seen_store import SeenStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Channel:
         self.layout = layout.ChannelLayout(workspace.root, name)
         self.messages = MessageStore(workspace, self.layout)
         self.cursors = CursorStore(workspace, self.layout, name)
+        self.seen = SeenStore(workspace, self.layout)
         self._meta: ChannelMeta | None = None
 
     @property

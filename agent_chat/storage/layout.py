@@ -19,6 +19,11 @@ TAKEN_BACK_PREFIX = "taken-back-"
 AUDIT_FOLDER = "audit"
 STATE = "state.md"
 HOOKS = "_hooks"
+OWNER = "_owner.json"
+OWNER_LOG = "_owner.log"
+SESSIONS = "_sessions"
+TOMBSTONES = "tombstones.md"
+SEEN_PREFIX = "seen-"
 # Between the name of a derived file and an id, while it is on its way to that name.
 DERIVED_TEMPORARY = ".tmp."
 DERIVED = (STATE,)
@@ -30,7 +35,7 @@ IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", ".state.md.tmp.*", "
 # What a root tells git: which files to leave alone, and that all others are to be taken byte for byte.
 GIT_FILES = {IGNORE_FILE: "".join(f"{pattern}\n" for pattern in IGNORED), ATTRIBUTES_FILE: "* -text\n"}
 FOLDERS = (CACHE, CURSORS, "tasks", "claims", "locks")
-OURS = frozenset((META, LOCK, *FOLDERS, STATE, "tombstones.md"))
+OURS = frozenset((META, LOCK, *FOLDERS, STATE, TOMBSTONES))
 # Files that agent-chat-plugin keeps in a channel and that are none of ours to judge.
 OF_THE_OTHER_PROGRAM = frozenset(("_tasks.lock", ".path-locks.lock"))
 
@@ -48,6 +53,16 @@ def temporary_in(folder: str, token: str) -> str:
 def hooks_folder(root: str) -> str:
     """Returns the folder of what hooks remember."""
     return join(root, HOOKS)
+
+
+def owner_settings(root: str) -> str:
+    """Returns the path of the owner's settings."""
+    return join(root, OWNER)
+
+
+def sessions_folder(root: str) -> str:
+    """Returns the folder of the sessions' records."""
+    return join(root, SESSIONS)
 
 
 def is_derived_temporary(name: str) -> bool:
@@ -84,6 +99,10 @@ class ChannelLayout:
     def cached(self, name: str) -> str:
         """Returns the path of a file in the cache."""
         return join(self.cache, name)
+
+    def seen(self, agent: str) -> str:
+        """Returns the name, in the cache, of the file that tells when an agent was last seen."""
+        return SEEN_PREFIX + fold(agent)
 
     def taken_back(self, seq: int) -> str:
         """Returns where a message goes whose publication failed half-way: a trace that its number was used."""

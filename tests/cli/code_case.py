@@ -133,6 +133,11 @@ class Case:
         plant(self.work / name, data)
         return self._settled()
 
+    def with_root_file(self, name: str, data: bytes | str) -> Case:
+        """The same root with a file of its own."""
+        plant(self.root / name, data)
+        return self._settled()
+
     def with_edited(self, name: str, old: str, new: str) -> Case:
         """The same root in which a text in a file of `work` is another one."""
         (path,) = self.work.glob(name)

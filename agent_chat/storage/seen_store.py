@@ -1,0 +1,87 @@
+"""When each agent was last seen in a channel: it read, posted or waited there.
+
+A file in the cache says when, to the minute, and on what the agent waits; whether it still does, only the lock of a
+waiting call tells. Nobody else's traffic refreshes it. Where the file is gone, the time of the agent's cursor counts.
+"""
+
+from __future__ import annotations
+
+from agent_chat.names import fault_of_name, fold
+from agent_chat.records import json_codec
+from agent_chat.records.value import Value
+from agent_chat.storage.cache_file import CacheFile
+from agent_chat.storage.layout import CURSOR_END, SEEN_PREFIX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.storage.layout import ChannelLayout
+    from agent_chat.storage.workspace import Workspace
+
+# An agent that works is seen all the time; so often it is written down.
+GRAIN_SECONDS = 60.0
+_VERSION = "1"
+
+
+class Seen(Value):
+    """When an agent was last seen, in POSIX seconds, and on what it waited then, "" where it did not."""
+
+    at: float
+    waits: str = ""
+
+
+class SeenStore:
+    """Who was seen in one channel."""
+
+    def __init__(self, workspace: Workspace, layout: ChannelLayout) -> None:
+        self._workspace = workspace
+        self._layout = layout
+
+    def note(self, agent: str, *, waits: str = "") -> None:
+        """Writes down that an agent is seen now, unless that was done within the last minute.
+
+        Where nothing can be written the agent will look away, which is what its cursor tells too.
+        """
+        now = self._workspace.clock.now()
+        before = self._load(agent)
+        if before is not None and 0 <= now - before.at < GRAIN_SECONDS and waits in ("", before.waits):
+            return
+        text = json_codec.encode({"at": int(now), "waits": waits})
+        self._file(agent).store(text.encode("utf-8"))
+
+    def load(self, agent: str) -> Seen | None:
+        """Returns when an agent was last seen, None where nothing tells."""
+        seen = self._load(agent)
+        if seen is not None:
+            return seen
+        try:
+            return Seen(at=self._workspace.files.status(self._layout.cursor(agent)).st_mtime)
+        except FileNotFoundError:
+            return None
+
+    def every(self) -> dict[str, Seen]:
+        """Returns, by folded name, every agent that was ever seen."""
+        files = self._workspace.files
+        names = [name[len(SEEN_PREFIX) :] for name in files.list_if_there(self._layout.cache) if _is_of_seen(name)]
+        cursors = files.list_if_there(self._layout.cursors)
+        names += [name[: -len(CURSOR_END)] for name in cursors if name.endswith(CURSOR_END)]
+        found: dict[str, Seen] = {}
+        for name in sorted({fold(name) for name in names if fault_of_name(name) is None}):
+            seen = self.load(name)
+            if seen is not None:
+                found[name] = seen
+        return found
+
+    def _load(self, agent: str) -> Seen | None:
+        data = self._file(agent).load()
+        try:
+            fields = json_codec.object_of(json_codec.decode(data)) if data else None
+            return None if fields is None else Seen(at=float(str(fields["at"])), waits=str(fields["waits"]))
+        except (KeyError, ValueError):
+            return None  # whole, and not what we write: another version's
+
+    def _file(self, agent: str) -> CacheFile:
+        return CacheFile(self._workspace, self._layout.cache, self._layout.seen(agent), _VERSION)
+
+
+def _is_of_seen(name: str) -> bool:
+    return name.startswith(SEEN_PREFIX)
