@@ -10,6 +10,7 @@ from agent_chat.errors import ChatError
 from agent_chat.operations.leases import Actor
 from agent_chat.operations.participants import participant
 from agent_chat.operations.reading import Bounds
+from agent_chat.operations.skipping import Skips
 from agent_chat.storage.channel import open_channel, open_channel_unread
 
 TYPE_CHECKING = False
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_chat.cli.command import Reply, Request
+    from agent_chat.records.session import Session
     from agent_chat.storage.channel import Channel
 
 
 def agent_text(request: Request) -> str:
-    """Returns the acting agent as it was named: by option, else by AGENT_CHAT_NAME; fails with AGENT_MISSING."""
+    """Returns the acting agent: the session's, else as named by option or AGENT_CHAT_NAME; fails with AGENT_MISSING."""
     named = optional_agent(request)
     if named is None:
         option = next(a.label for a in request.command.arguments if a.name == "agent")
@@ -30,9 +32,35 @@ def agent_text(request: Request) -> str:
 
 
 def optional_agent(request: Request) -> str | None:
-    """Returns the acting agent as it was named, or None where it need not be named and was not."""
+    """Returns the acting agent, or None where it need not be named and was not; fails with SESSION_…."""
     named = request.optional_text("agent")
-    return named if named is not None else variable(request, "AGENT_CHAT_NAME") or None
+    session = session_of(request)
+    if session is None:
+        return named if named is not None else variable(request, "AGENT_CHAT_NAME") or None
+    if named is not None and not names.same(named, session.agent):
+        raise ChatError(
+            "SESSION_IDENTITY",
+            f"AGENT_CHAT_TOKEN is of {session.agent}, so {names.quoted(named)} cannot act under it",
+            where=request.workspace.where(),
+        )
+    return session.agent
+
+
+def session_of(request: Request) -> Session | None:
+    """Returns the session whose token is in the environment, None without a token; fails with SESSION_….
+
+    From then on it is the one that acts in this workspace.
+    """
+    token = request.environment.get("AGENT_CHAT_TOKEN", "")
+    if not token:
+        return None
+    if request.workspace.session is None:
+        from agent_chat.operations.sessions import of_token
+
+        named = request.values.get("agent") or variable(request, "AGENT_CHAT_NAME") or "NAME"
+        request.workspace.session = of_token(request.workspace, token, agent=str(named))
+    session: Session = request.workspace.session
+    return session
 
 
 def variable(request: Request, name: str) -> str:
@@ -43,18 +71,8 @@ def variable(request: Request, name: str) -> str:
 def actor_of(request: Request) -> Actor:
     """Returns who acts on a lease: the agent, its session, and the fence that it gives."""
     fence = request.optional_integer("fence") if "fence" in request.values else None
-    return Actor(name=agent_text(request), session=_session_id(request), fence=fence)
-
-
-def _session_id(request: Request) -> str | None:
-    """Returns the id in AGENT_CHAT_TOKEN, `<id>.<secret>`, None where there is no token; never the secret."""
-    token = request.environment.get("AGENT_CHAT_TOKEN", "")
-    if not token:
-        return None
-    session, _, secret = token.partition(".")
-    if not secret or names.fault_of_session(session):
-        raise ChatError("SESSION_TOKEN_INVALID", "AGENT_CHAT_TOKEN is no token: <id>.<secret>")
-    return session
+    agent, session = agent_text(request), session_of(request)
+    return Actor(name=agent, session=session.id if session is not None else None, fence=fence)
 
 
 def expanded(path: str | None) -> str | None:
@@ -90,6 +108,14 @@ def after_failures(reply: Reply, failures: Sequence[tuple[str, ChatError | OSErr
         return reply
     others = tuple(f"{name}: {failure}" for name, failure in failures[1:])
     return reply.replace(error=failures[0][1], warnings=reply.warnings + others)
+
+
+def skips_of(request: Request) -> Skips:
+    """Returns what the caller skips; fails with MESSAGE_INVALID or AGENT_INVALID for what can be no topic or name."""
+    topics = tuple(names.topic_name(text) for text in request.texts("skip_topic"))
+    return Skips(
+        topics=topics, senders=tuple(names.agent_name(text, reserved=True) for text in request.texts("skip_from"))
+    )
 
 
 def bounds_of(request: Request, *, limit: str = "limit") -> Bounds:

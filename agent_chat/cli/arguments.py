@@ -47,6 +47,28 @@ AFTER = Argument(
     help="only messages after this number",
 )
 AFTER_CURSOR = AFTER.replace(help="from after this number instead of the cursor, which stays")
+INTERVAL = Argument(
+    name="interval",
+    spellings=("--interval",),
+    metavar="SECONDS",
+    kind="seconds",
+    default=0.2,
+    help="how often to look where the system gives no signal",
+)
+SKIP_TOPIC = Argument(
+    name="skip_topic",
+    spellings=("--skip-topic",),
+    metavar="TOPIC",
+    repeatable=True,
+    help="leave this topic out; may be repeated",
+)
+SKIP_FROM = Argument(
+    name="skip_from",
+    spellings=("--skip-from",),
+    metavar="NAME",
+    repeatable=True,
+    help="leave this agent or session out; may be repeated",
+)
 PEEK = Argument(name="peek", spellings=("--peek",), flag=True, help="leave the cursor where it is")
 TOPIC = Argument(name="topic", spellings=("--topic",), metavar="TOPIC", help="only this topic")
 

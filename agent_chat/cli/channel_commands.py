@@ -97,34 +97,6 @@ def _overview_line(item: Overview) -> str:
     return " | ".join(parts)
 
 
-def roster(request: Request) -> Reply:
-    """Shows who is in a channel, and who waits on it now."""
-    channel = channel_of(request)
-    meta = channel.meta
-    waiting = [meta.spelled(name) or name for name in channel.cursors.waiting()]
-    messages = len(channel.messages.numbers())
-    lines = [
-        f"members: {', '.join(meta.members) or '-'}" + ("" if meta.closed else " (open: anyone may take part)"),
-        f"humans: {', '.join(meta.humans)}" if meta.humans else "",
-        f"topic: {safe_line(meta.topic)}" if meta.topic else "",
-        f"waiting now: {', '.join(waiting)}" if waiting else "",
-        f"messages: {messages}",
-    ]
-    return Reply(
-        data={
-            **channel.where(),
-            "members": list(meta.members),
-            "humans": list(meta.humans),
-            "topic": meta.topic,
-            "messages": messages,
-            "open": not meta.closed,
-            "roles": dict(meta.roles),
-            "waiting": waiting,
-        },
-        text="\n".join(line for line in lines if line),
-    )
-
-
 def join(request: Request) -> Reply:
     """Adds an agent to a channel, and says how much lies before it."""
     channel = channel_of(request)

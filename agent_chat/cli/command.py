@@ -11,7 +11,7 @@ from agent_chat.records.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, Callable
 
 PROGRAM = "agent-chat"
@@ -166,7 +166,8 @@ class Reply(Value):
     `text` may be a function, called only when text is what will be printed. `after` runs once stdout was flushed:
     a cursor is stored there. `summary` is the line for stderr should stdout be gone after a change was made. A reply
     that also carries an `error` did part of its work: what it has is printed, then the error. A reply with a `stream`
-    is that many JSON documents, one a line, and `data` only where something must be said beside them.
+    is that many JSON documents, one a line, and `data` only where something must be said beside them. One with
+    `following` replies is those, each shown before the next is asked for, until one fails.
     """
 
     data: dict[str, object]
@@ -177,6 +178,7 @@ class Reply(Value):
     summary: str = ""
     error: Exception | None = None
     stream: tuple[dict[str, object], ...] | None = None
+    following: Iterator[Reply] | None = None
 
     def as_text(self) -> str:
         """Returns the text form, made now if it was not made yet."""

@@ -6,12 +6,13 @@ its text. What several commands take alike is declared once, above the table.
 
 from __future__ import annotations
 
-from agent_chat.cli import event_table, host_table, lock_table, state_table, task_table
+from agent_chat.cli import event_table, host_table, lock_table, session_table, state_table, task_table
 from agent_chat.cli.arguments import (
     AFTER,
     AFTER_CURSOR,
     AGENT,
     CHANNEL,
+    INTERVAL,
     LEVELS,
     LIMIT,
     MAX_BYTES,
@@ -20,6 +21,8 @@ from agent_chat.cli.arguments import (
     SENDER,
     SEQ,
     SHELLS,
+    SKIP_FROM,
+    SKIP_TOPIC,
     TOPIC,
     WORK_TREE,
 )
@@ -106,7 +109,11 @@ READ = Command(
         LIMIT,
         MAX_BYTES,
         PEEK,
-        Argument(name="all", spellings=("--all",), flag=True, help="also what is for others, and one's own"),
+        Argument(
+            name="all", spellings=("--all",), flag=True, help="also what is for others, one's own, and what is skipped"
+        ),
+        SKIP_TOPIC,
+        SKIP_FROM,
         AFTER_CURSOR,
     ),
 )
@@ -129,15 +136,10 @@ WAIT = Command(
             default=110.0,
             help="how long to wait; 0 looks once",
         ),
-        Argument(
-            name="interval",
-            spellings=("--interval",),
-            metavar="SECONDS",
-            kind="seconds",
-            default=0.2,
-            help="how often to look where the system gives no signal",
-        ),
+        INTERVAL,
         PEEK,
+        SKIP_TOPIC,
+        SKIP_FROM,
         AFTER_CURSOR,
         Argument(
             name="reply_to",
@@ -163,6 +165,26 @@ WAIT = Command(
     ),
 )
 
+WATCH = Command(
+    path=("watch",),
+    summary="Prints messages for an agent as they arrive, until interrupted.",
+    handler="agent_chat.cli.watch_commands:watch",
+    speaks=True,
+    mutates=True,
+    notes="Cursors move as read moves them. With --json each message is a document on a line of its own.",
+    arguments=(
+        Argument(name="channels", metavar="channel", many=True, optional=True, help="the channels (else all)"),
+        AGENT,
+        SKIP_TOPIC,
+        SKIP_FROM,
+        AFTER_CURSOR,
+        Argument(name="timeout", spellings=("--timeout",), metavar="SECONDS", kind="seconds", help="end after so long"),
+        INTERVAL,
+        LIMIT,
+        MAX_BYTES,
+    ),
+)
+
 COMMANDS: tuple[Command, ...] = (
     INIT,
     Command(
@@ -172,8 +194,8 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         path=("roster",),
-        summary="Shows members, people and topic of a channel, and who waits now.",
-        handler=f"{CHANNELS}:roster",
+        summary="Shows who is in a channel, who waits now and on what, and who was seen when.",
+        handler="agent_chat.cli.roster_command:roster",
         arguments=(CHANNEL,),
     ),
     Command(
@@ -197,6 +219,7 @@ COMMANDS: tuple[Command, ...] = (
     POST,
     READ,
     WAIT,
+    WATCH,
     Command(
         path=("peek",),
         summary="Prints the last messages of a channel; moves no cursor.",
@@ -273,6 +296,7 @@ COMMANDS: tuple[Command, ...] = (
     *lock_table.ROWS,
     *state_table.ROWS,
     *event_table.ROWS,
+    *session_table.ROWS,
     Command(
         path=("doctor",),
         summary="Checks a channel, or all, and names each finding with its remedy.",

@@ -73,7 +73,7 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
             reply = _handler(request)(request)
             if as_json:
                 reply = reply.replace(data={**request.workspace.where(), **reply.data})
-            return _show(reply, as_json=as_json)
+            return _show_all(reply, as_json=as_json)
         except ChatError as error:
             return _refuse(error, argv, command, as_json=as_json)
         except OSError as error:
@@ -100,6 +100,17 @@ def _request(argv: Sequence[str], environment: Mapping[str, str]) -> Request:
 def _handler(request: Request):  # type: ignore[no-untyped-def]
     module, _, name = request.command.handler.partition(":")
     return getattr(__import__(module, fromlist=[name]), name)
+
+
+def _show_all(reply: Reply, *, as_json: bool) -> int:
+    """Shows a reply, or those that it is made of as long as they come and nothing fails, and returns the status."""
+    if reply.following is None:
+        return _show(reply, as_json=as_json)
+    for part in reply.following:
+        status = _show(part, as_json=as_json)
+        if status:
+            return status
+    return 0
 
 
 def _show(reply: Reply, *, as_json: bool) -> int:

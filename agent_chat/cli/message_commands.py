@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from agent_chat.cli import message_text
-from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, reader_of
+from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, reader_of, skips_of
 from agent_chat.cli.command import Reply
-from agent_chat.cli.page_reply import late_line, page_reply
+from agent_chat.cli.page_reply import late_line, message_fields, page_reply, vouched
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading
-from agent_chat.records.message import to_json
 from agent_chat.records.shown_text import safe_line
+from agent_chat.timestamps import format_utc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_chat.cli.command import Request
+    from agent_chat.operations.messages import Posted
+    from agent_chat.operations.presence import Absent
+    from agent_chat.operations.reading import Page
 
 
 def post(request: Request) -> Reply:
@@ -45,10 +48,25 @@ def post(request: Request) -> Reply:
             "repeated": posted.repeated,
             "summoned": [],
             "missed": [],
+            "not_seen": [_absent_fields(each) for each in posted.absent],
         },
-        text=line,
+        text="\n".join((line, *_not_seen(posted))),
         summary=f"posted {line}",
     )
+
+
+def _absent_fields(each: Absent) -> dict[str, object]:
+    return {"name": each.name, "since": None if each.since is None else format_utc(each.since)}
+
+
+def _not_seen(posted: Posted) -> list[str]:
+    """Returns what is to be said of recipients that may not see a message soon: it is stored, and no more."""
+    never = [each.name for each in posted.absent if each.since is None]
+    lines = [f"stored; {', '.join(never)} not seen here yet"] if never else []
+    for each in posted.absent:
+        if each.since is not None:
+            lines.append(f"stored; {each.name} not seen since {message_text.short_time(format_utc(each.since))}")
+    return lines
 
 
 def read(request: Request) -> Reply:
@@ -56,15 +74,21 @@ def read(request: Request) -> Reply:
     channel = channel_of(request)
     agent = reader_of(request, channel)
     after = request.optional_integer("after")
-    page = reading.read_page(channel, agent, bounds_of(request), after=after, everything=request.flag("all"))
+    page = reading.read_page(
+        channel, agent, bounds_of(request), after=after, everything=request.flag("all"), skips=skips_of(request)
+    )
     keeps = after is not None or request.flag("peek")
     stored = channel.cursors.seq(agent) if after is not None else page.start
     return page_reply(
         page,
         cursor=stored if keeps else page.passed,
-        nothing=f"nothing new for {agent} in {channel.name} (at #{page.passed})",
+        nothing=f"nothing new for {agent} in {channel.name} (at #{page.passed}{_skipped(page)})",
         after=None if keeps else lambda: reading.advance(page, agent),
     )
+
+
+def _skipped(page: Page) -> str:
+    return f", {page.skipped} skipped" if page.skipped else ""
 
 
 def peek(request: Request) -> Reply:
@@ -77,13 +101,13 @@ def peek(request: Request) -> Reply:
 def show(request: Request) -> Reply:
     """Shows one message."""
     channel = channel_of(request)
-    stored = messages.find(channel, channel.messages.numbers(), request.text("seq"))
+    (stored,) = vouched(request.workspace, (messages.find(channel, channel.messages.numbers(), request.text("seq")),))
     by_file = len(channel.messages.numbers().names_of(stored.message.seq)) > 1
 
     def text() -> str:
-        return message_text.whole(stored, channel.name, by_file=by_file)
+        return message_text.whole(stored, channel.name, by_file=by_file, signed=True)
 
-    return Reply(data={**channel.where(), "message": to_json(stored.message, stored.file)}, text=text)
+    return Reply(data={**channel.where(), "message": message_fields(stored)}, text=text)
 
 
 def thread(request: Request) -> Reply:

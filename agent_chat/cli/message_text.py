@@ -28,8 +28,8 @@ def short_time(created: str) -> str:
     return safe_line(created)
 
 
-def heading(stored: Stored, channel: str, *, by_file: bool = False) -> str:
-    """Returns the header line of a message, without what answers it."""
+def heading(stored: Stored, channel: str, *, by_file: bool = False, signed: bool = False) -> str:
+    """Returns the header line of a message; with `signed` it says which user and which session posted it."""
     message = stored.message
     to = ", ".join(message.to) if message.to else "all"
     parts = [f"#{message.seq} {message.sender} -> {to}", safe_line(message.title), short_time(message.created)]
@@ -39,6 +39,12 @@ def heading(stored: Stored, channel: str, *, by_file: bool = False) -> str:
         parts.append(safe_line(message.status))
     if message.topic:
         parts.append(f"topic {safe_line(message.topic)}")
+    if signed and message.account:
+        parts.append(f"user {safe_line(message.account)}")
+    if signed and message.session and not stored.unverified:
+        parts.append(f"session {safe_line(message.session)}, connection {safe_line(message.connection)}")
+    if stored.unverified:
+        parts.append(f"unverified session {safe_line(message.session or message.connection)}")
     if message.refs:
         parts.append(safe_line(" ".join(message.refs)))
     answer = safe_line(stored.file) if by_file else str(message.seq)
@@ -53,10 +59,10 @@ def block(stored: Stored, channel: str, *, by_file: bool = False) -> str:
     return whole(stored, channel, by_file=by_file)
 
 
-def whole(stored: Stored, channel: str, *, by_file: bool = False) -> str:
+def whole(stored: Stored, channel: str, *, by_file: bool = False, signed: bool = False) -> str:
     """Returns a message with its body, an audit message too: for who asks for that one message."""
     body = stored.message.body
-    return heading(stored, channel, by_file=by_file) + "\n" + (safe_block(body) if body else "")
+    return heading(stored, channel, by_file=by_file, signed=signed) + "\n" + (safe_block(body) if body else "")
 
 
 def audit_line(message: Message) -> str:
@@ -108,9 +114,15 @@ def _snippet(stored: Stored, words: Iterable[str], channel: str, *, by_file: boo
 
 def text_size(stored: Stored) -> int:
     """Returns how many bytes a message takes in a page of text."""
-    return len(block(stored, stored.file).encode("utf-8", "backslashreplace"))
+    return len(block(_at_worst(stored), stored.file).encode("utf-8", "backslashreplace"))
 
 
 def json_size(stored: Stored) -> int:
     """Returns how many bytes a message takes in a page of JSON."""
-    return len(to_json(message_json(stored.message, stored.file)).encode("utf-8"))
+    return len(to_json(message_json(stored.message, stored.file, unverified=True)).encode("utf-8"))
+
+
+def _at_worst(stored: Stored) -> Stored:
+    """Returns a message in its longest form: whether it comes from its session is looked into on the way out."""
+    message = stored.message
+    return stored.replace(unverified=True) if message.session or message.connection else stored

@@ -15,20 +15,38 @@ if TYPE_CHECKING:
     from agent_chat.operations.reading import Page
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_store import Stored
+    from agent_chat.storage.workspace import Workspace
 
 LATE_NAMED = 10
+
+
+def message_fields(stored: Stored) -> dict[str, object]:
+    """Returns the JSON form of a message."""
+    return to_json(stored.message, stored.file, unverified=stored.unverified)
+
+
+def vouched(workspace: Workspace, items: Sequence[Stored]) -> tuple[Stored, ...]:
+    """Returns messages as they are to be shown: those that name a session are looked into."""
+    if not any(item.message.session or item.message.connection for item in items):
+        return tuple(items)
+    from agent_chat.operations.witness import Witness
+
+    witness = Witness(workspace)
+    return tuple(witness.checked(item) for item in items)
 
 
 def page_fields(page: Page, cursor: int) -> dict[str, object]:
     """Returns the JSON fields of one page; `cursor` is the value about to be stored."""
     fields: dict[str, object] = {
         **page.channel.where(),
-        "messages": [to_json(stored.message, stored.file) for stored in page.stored],
+        "messages": [message_fields(stored) for stored in page.stored],
         "latest_seq": page.latest,
         "has_more": page.has_more,
         "next_after": page.passed,
         "cursor": cursor,
     }
+    if page.skipped:
+        fields["skipped"] = page.skipped
     if page.late.count:
         fields["late"] = list(page.late.files)
         fields["late_count"] = page.late.count
@@ -80,6 +98,7 @@ def page_reply(
     text: Callable[[], str] | None = None,
 ) -> Reply:
     """Returns the reply of a command that shows one page."""
+    page = page.replace(stored=vouched(page.channel.workspace, page.stored))
 
     def whole() -> str:
         # What could not be looked at is not "nothing": the error or the warning stands alone then.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from agent_chat.cli import condition_commands
-from agent_chat.cli.acting import agent_text, bounds_of
+from agent_chat.cli.acting import agent_text, bounds_of, skips_of
 from agent_chat.cli.command import Reply
-from agent_chat.cli.page_reply import page_fields, page_text, page_warnings
+from agent_chat.cli.page_reply import message_fields, page_fields, page_text, page_warnings, vouched
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading, waiting
 from agent_chat.operations.participants import participant
-from agent_chat.records.message import to_json
 from agent_chat.records.shown_text import safe_line
 from agent_chat.storage.channel import open_channel
 
@@ -43,6 +42,7 @@ def wait(request: Request) -> Reply:
         bounds=bounds_of(request),
         after=after,
         reply_to=_reply_to(request, channels),
+        skips=skips_of(request),
     )
     outcome = waiting.wait(asked)
     keeps = after is not None or request.flag("peek")
@@ -73,12 +73,17 @@ def _reply_to(request: Request, channels: list[Channel]) -> Stored | None:
 def _reply(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
     if outcome.timed_out:
         return _timed_out(asked, outcome)
+    workspace = asked.channels[0].workspace
+    outcome = outcome.replace(
+        pages=tuple(page.replace(stored=vouched(workspace, page.stored)) for page in outcome.pages),
+        again=vouched(workspace, outcome.again),
+    )
     single = len(outcome.pages) == 1
     fields: list[dict[str, object]] = []
     for page, agent in zip(outcome.pages, asked.agents):
         kept = page.channel.cursors.seq(agent) if asked.after is not None else page.start
         fields.append(page_fields(page, kept if keeps else page.passed))
-    again = [to_json(stored.message, stored.file) for stored in outcome.again]
+    again = [message_fields(stored) for stored in outcome.again]
 
     def text() -> str:
         shown = [(page.channel.name, page_text(page, outcome.again, moves=not keeps)) for page in outcome.pages]
@@ -106,7 +111,7 @@ def _joined(fields: list[dict[str, object]]) -> dict[str, object]:
             joined.append({"channel": page["channel"], **message})
     data["messages"] = joined
     data["has_more"] = any(page["has_more"] for page in fields)
-    for key in ("latest_seq", "next_after", "cursor", "late", "late_count", "held"):
+    for key in ("latest_seq", "next_after", "cursor", "late", "late_count", "held", "skipped"):
         values = {str(page["channel"]): page[key] for page in fields if key in page}
         if values:
             data[key] = values

@@ -75,6 +75,7 @@ class Call:
         self.payload: Payload = payload.Payload(fields={})
         self.notes: list[str] = []
         self._root: str | None = None
+        self._agent: str | None = None
         self._workspace = workspace
         self._parse([recoded(word) for word in words])
 
@@ -139,9 +140,17 @@ class Call:
 
     @property
     def agent(self) -> str:
-        """The name of the agent whose session this is, "" where it has none."""
-        named = self.variable("AGENT_CHAT_NAME")
-        return agent_name(named) if named else ""
+        """The name of the agent whose session this is, that of a token before any other; "" where it has none."""
+        if self._agent is None:
+            token = self.environment.get("AGENT_CHAT_TOKEN", "")
+            if token:
+                from agent_chat.operations.sessions import of_token
+
+                self._agent = of_token(self.workspace, token).agent
+            else:
+                named = self.variable("AGENT_CHAT_NAME")
+                self._agent = agent_name(named) if named else ""
+        return self._agent
 
     @property
     def channels(self) -> frozenset[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_chat.operations.provenance import signed
 from agent_chat.records import json_codec
 from agent_chat.records.lease import Moment
 from agent_chat.records.message import Message
@@ -64,6 +65,11 @@ def carry_out(
         transaction=ticket.transaction,
     )
     plan = Plan(
-        operation=operation, actor=actor, target=target, changes=changes, message=message, audit_failed=audit_failed
+        operation=operation,
+        actor=actor,
+        target=target,
+        changes=changes,
+        message=signed(channel.workspace, message),
+        audit_failed=audit_failed,
     )
     commit(mutation, journal, plan)

@@ -102,7 +102,7 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
         files.make_folder(channel.layout.folder)
         files.make_folder(channel.layout.cache)
         files.sync_folder(workspace.root)
-        write_git_files(channel)
+        write_git_files(workspace, channel.layout.cache)
         record = meta.replace(channel=folder, created=workspace.clock.timestamp())
         # The record makes the channel: until it is there, a folder of that name is no channel.
         temporary = publication.write_temporary(workspace, channel.layout, channel_meta.render(record))
@@ -112,15 +112,20 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
     return channel
 
 
-def write_git_files(channel: Channel) -> list[str]:
-    """Writes what the root tells git, each file unless there is one; returns the names of those that were written."""
-    workspace = channel.workspace
+def write_git_files(workspace: Workspace, folder: str) -> list[str]:
+    """Writes what the root tells git, each file unless there is one; returns the names of those that were written.
+
+    They come to be in a folder of temporaries, which is made where it is missing.
+    """
+    files = workspace.files
     written: list[str] = []
     for name, text in layout.GIT_FILES.items():
         target = layout.join(workspace.root, name)
-        if not publication.exists(workspace.files, target):
-            temporary = publication.write_temporary(workspace, channel.layout, text.encode("ascii"))
-            publication.name_new(workspace.files, temporary, target)
+        if not publication.exists(files, target):
+            files.make_folder(folder)
+            temporary = layout.temporary_in(folder, workspace.ids.fresh())
+            files.write_new(temporary, text.encode("ascii"))
+            publication.name_new(files, temporary, target)
             written.append(name)
     return written
 

@@ -6,7 +6,8 @@ lease runs out without a trace, and not every file system moves a folder's time.
 
 from __future__ import annotations
 
-from agent_chat.operations import lock_views, task_views, waiting
+from agent_chat.operations import lock_views, task_views
+from agent_chat.operations.presence import Presence
 from agent_chat.records.value import Value
 from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
 from agent_chat.storage.record_store import RecordStore
@@ -56,7 +57,7 @@ def wait_for_task(channel: Channel, agent: str, task_id: str, *, timeout: float,
         return seen
 
     (view, told), timed_out, warnings = _wait(
-        channel, agent, OF_TASKS, look, lambda seen: task_views.can_end(seen[0]), timeout, interval
+        channel, agent, f"task {task_id}", OF_TASKS, look, lambda seen: task_views.can_end(seen[0]), timeout, interval
     )
     return TaskOutcome(view=view, timed_out=timed_out, warnings=warnings + told)
 
@@ -76,6 +77,7 @@ def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: fl
     checked, timed_out, warnings = _wait(
         channel,
         agent,
+        f"path {located.path.normalized_path}",
         OF_LOCKS,
         look,
         lambda seen: not seen.locks,
@@ -88,6 +90,7 @@ def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: fl
 def _wait(
     channel: Channel,
     agent: str,
+    waits: str,
     journal: Journal,
     look: Callable[[], T],
     is_over: Callable[[T], bool],
@@ -98,24 +101,24 @@ def _wait(
     clock = channel.workspace.clock
     deadline = clock.monotonic() + timeout
     look()  # what is refused is refused before anything is made
-    presence, warnings = waiting.announce((channel,), (agent,))
+    there = Presence((channel,), (agent,), waits)
     try:
         while True:
             mark = _mark(channel, journal)
             looked_at = clock.monotonic()
             seen = look()
             if is_over(seen):
-                return seen, False, warnings
+                return seen, False, there.warnings
             while True:
                 left = deadline - clock.monotonic()
                 if left <= 0:
-                    return seen, True, warnings
+                    return seen, True, there.warnings
                 clock.sleep(min(left, interval))
+                there.beat()
                 if clock.monotonic() - looked_at >= LONGEST_TRUST_SECONDS or _mark(channel, journal) != mark:
                     break
     finally:
-        for lock in presence:
-            lock.release()
+        there.end()
 
 
 def _mark(channel: Channel, journal: Journal) -> object:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.operations.late import arrivals
+from agent_chat.operations.late import arrivals, is_for
 from agent_chat.records import json_codec
 from agent_chat.records.value import Value
 from agent_chat.storage import layout
@@ -168,7 +168,7 @@ class _Glancer:
         if self._workspace.clock.monotonic() > self._deadline:
             count = count.replace(more=True)
         else:
-            late = arrivals(channel, agent, cursor, numbers)
+            late = arrivals(channel, is_for(agent), cursor, numbers)
             count = count.replace(late=late.count if late.wakes else 0)
             unfinished = unfinished or bool(late.unsettled)
         known = numbers.known_at(count.latest)

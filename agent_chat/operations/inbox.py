@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations import reading
-from agent_chat.operations.late import arrivals
+from agent_chat.operations.late import arrivals, is_for
 from agent_chat.records.value import Value
 from agent_chat.storage.channel import Channel, channel_names
 
@@ -69,7 +69,7 @@ def _warning(channel: Channel, agent: str) -> str:
     numbers = channel.messages.numbers()
     cursor = channel.cursors.load(agent)
     ahead = reading.why_ahead(channel, agent, cursor.seq if cursor else 0, numbers)
-    if not ahead and arrivals(channel, agent, cursor, numbers).wakes:
+    if not ahead and arrivals(channel, is_for(agent), cursor, numbers).wakes:
         look = channel.workspace.call(f"read {channel.name} --as {agent}")
         return f"messages arrived below the cursor of {agent} in {channel.name}: {look}"
     return ahead

@@ -16,8 +16,9 @@ from agent_chat.storage.message_store import Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from agent_chat.records.message import Message
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.cursor_store import Cursor
     from agent_chat.storage.message_numbers import Numbers
@@ -54,8 +55,13 @@ class Late(Value):
         return len(self.files) + self.unnamed
 
 
-def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbers) -> Late:
-    """Returns what arrived below an agent's cursor since it was stored; what is not for the agent is left out."""
+def is_for(agent: str) -> Callable[[Message], bool]:
+    """Returns the test whether a message is for an agent."""
+    return lambda message: message.is_for(agent)
+
+
+def arrivals(channel: Channel, concerns: Callable[[Message], bool], cursor: Cursor | None, numbers: Numbers) -> Late:
+    """Returns what arrived below an agent's cursor since it was stored; what does not concern it is left out."""
     if cursor is None or cursor.count is None or cursor.names_sum is None:
         return Late()
     count, total = numbers.known_at(cursor.seq)
@@ -80,7 +86,7 @@ def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbe
             unsettled.append(name)
         elif isinstance(item, Refused):
             set_aside.append(f"{name}: {item.reason}")
-        elif item.message.is_for(agent):
+        elif concerns(item.message):
             found.append(item)
     return Late(
         files=tuple(sorted(item.file for item in found)),
@@ -161,7 +167,7 @@ def below_every_cursor(channel: Channel, numbers: Numbers, stored: Sequence[Stor
     for agent, cursor in channel.cursors.every().items():
         if cursor is None:
             continue
-        late = arrivals(channel, agent, cursor, numbers)
+        late = arrivals(channel, is_for(agent), cursor, numbers)
         if late.error is not None:
             raise late.error
         files.update(name for name in (*cursor.late, *late.files) if name in valid)

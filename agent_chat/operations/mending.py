@@ -33,7 +33,7 @@ def mend(channel: Channel, examined: Examined, done: list[str] | None = None) ->
     """
     done = [] if done is None else done
     with channel.mutation() as mutation:
-        done += [f"wrote {name}" for name in write_git_files(channel)]
+        done += [f"wrote {name}" for name in write_git_files(channel.workspace, channel.layout.cache)]
         for path in publication.stale_temporaries(channel.workspace, channel.layout, derived=True):
             channel.workspace.files.remove(path)
             done.append(f"removed {path}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import first_spelling, participant, recipients
+from agent_chat.operations.presence import Absent, absent
+from agent_chat.operations.provenance import signed
 from agent_chat.records import message as message_record
 from agent_chat.records.message import Message
 from agent_chat.records.value import Value
@@ -36,11 +38,15 @@ class Draft(Value):
 
 
 class Posted(Value):
-    """What became of a draft; `repeated` when an earlier post with the same key was found instead."""
+    """What became of a draft; `repeated` when an earlier post with the same key was found instead.
+
+    `absent` are recipients, named by it, that were not seen in the channel within a day.
+    """
 
     seq: int
     file: str
     repeated: bool = False
+    absent: tuple[Absent, ...] = ()
 
 
 def post(channel: Channel, draft: Draft) -> Posted:
@@ -58,8 +64,10 @@ def post(channel: Channel, draft: Draft) -> Posted:
             message = plan_reply(message, find(channel, numbers, draft.reply).message, draft.topic)
         if draft.if_seq is not None:
             _require_not_moved(channel, numbers, draft.if_seq, sender)
-        seq, file = mutation.publish(message.replace(created=channel.workspace.clock.timestamp()), numbers)
-    return Posted(seq=seq, file=file)
+        message = signed(channel.workspace, message.replace(created=channel.workspace.clock.timestamp()))
+        seq, file = mutation.publish(message, numbers)
+    channel.seen.note(message.sender)
+    return Posted(seq=seq, file=file, absent=absent(channel, message.to))
 
 
 def plan_message(draft: Draft, sender: str, to: tuple[str, ...]) -> Message:

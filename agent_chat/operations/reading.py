@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.operations.late import Late, arrivals
+from agent_chat.operations.late import Late, arrivals, is_for
+from agent_chat.operations.skipping import NOTHING, Skips
 from agent_chat.records.value import Value
 from agent_chat.storage.message_numbers import Numbers
 from agent_chat.storage.message_store import Refused, Stored, Unfinished
@@ -17,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from agent_chat.records.message import Message
     from agent_chat.storage.channel import Channel
 
     Measure = Callable[[Stored], int]
@@ -51,7 +53,8 @@ class Bounds(Value):
 class Page(Value):
     """What one look at a channel gives.
 
-    `passed` is the number up to which everything was shown or did not concern the agent. `late` is what arrived at or
+    `passed` is the number up to which everything was shown or did not concern the agent; `skipped` of those were for it
+    and left out because it skips their topics or senders. `late` is what arrived at or
     below the cursor since it was stored. `held` says why the page ends before an unfinished file. `ahead` says that the
     cursor, or the point asked for, is past the last message. `doubled` are numbers that several messages carry.
     """
@@ -69,6 +72,7 @@ class Page(Value):
     set_aside: tuple[str, ...] = ()
     error: OSError | None = None
     doubled: frozenset[int] = frozenset()
+    skipped: int = 0
 
     @property
     def speaks(self) -> bool:
@@ -85,8 +89,9 @@ def read_page(
     everything: bool = False,
     looked: int = 0,
     since: int | None = None,
+    skips: Skips = NOTHING,
 ) -> Page:
-    """Returns what is new for an agent, from its cursor or, with `after`, from another point.
+    """Returns what is new for an agent, from its cursor or, with `after`, from another point; with `everything` all.
 
     `looked` is a number up to which the caller has looked before and found nothing: nothing there is opened again.
     `since` is where the cursor was when the caller began; another session of the name may have moved it on.
@@ -96,11 +101,23 @@ def read_page(
     start = max(start if since is None else min(start, since), looked)
     numbers = channel.messages.numbers()
 
+    skipped = 0
+
     def wanted(stored: Stored) -> bool:
-        return everything or stored.message.is_for(agent)
+        nonlocal skipped
+        if everything or not stored.message.is_for(agent):
+            return everything
+        left_out = skips.leaves_out(stored.message)
+        skipped += left_out
+        return not left_out
+
+    def concerns(message: Message) -> bool:
+        return message.is_for(agent) and not skips.leaves_out(message)
 
     page = _fill(channel, numbers, start, wanted, bounds)
-    late = arrivals(channel, agent, cursor, numbers)
+    if skipped:
+        page = page.replace(skipped=skipped)
+    late = arrivals(channel, concerns, cursor, numbers)
     ahead = why_ahead(channel, agent, start, numbers, own=after is None)
     if not (late.stale or ahead):
         return page
@@ -159,6 +176,7 @@ def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stor
 def advance(page: Page, agent: str) -> None:
     """Stores an agent's cursor where a page ended; to be called once the page was shown and flushed."""
     channel = page.channel
+    channel.seen.note(agent)
     if page.passed <= page.start and not page.late.stale:
         return
     try:
@@ -287,7 +305,7 @@ def late_below_cursor(channel: Channel, agent: str, numbers: Numbers, *, reset: 
     With `reset` those that will be above it are left out: they are unread again.
     """
     cursor = channel.cursors.load(agent, damaged_as_none=reset is not None)
-    late = arrivals(channel, agent, cursor, numbers)
+    late = arrivals(channel, is_for(agent), cursor, numbers)
     if reset is None:
         return late
     below = set(numbers.names_up_to(reset))
@@ -325,4 +343,5 @@ def acknowledge(
     now = channel.cursors.store(
         agent, seq, numbers, late=late.files, unknown=late.unsettled, since=late.since, back=reset
     )
+    channel.seen.note(agent)
     return now, previous

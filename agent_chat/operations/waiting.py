@@ -6,11 +6,10 @@ no wake-up can be lost between two calls. The folder's own time tells whether a 
 
 from __future__ import annotations
 
-from agent_chat.errors import ChatError
-from agent_chat.operations import reading
+from agent_chat.operations import presence, reading
+from agent_chat.operations.skipping import NOTHING, Skips
 from agent_chat.records.message import is_renumbered
 from agent_chat.records.value import Value
-from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.message_store import SETTLING_SECONDS, Stored, Unfinished
 
 TYPE_CHECKING = False
@@ -36,6 +35,12 @@ class Request(Value):
     bounds: Bounds
     after: int | None = None
     reply_to: Stored | None = None
+    skips: Skips = NOTHING
+
+    @property
+    def waits(self) -> str:
+        """What is waited for, in words."""
+        return presence.MESSAGES if self.reply_to is None else f"a reply to #{self.reply_to.message.seq}"
 
 
 class Outcome(Value):
@@ -113,7 +118,13 @@ class _Watch:
     def _read_page(self) -> Page:
         request = self._request
         return reading.read_page(
-            self.channel, self.agent, request.bounds, after=request.after, looked=self._position, since=self.since
+            self.channel,
+            self.agent,
+            request.bounds,
+            after=request.after,
+            looked=self._position,
+            since=self.since,
+            skips=request.skips,
         )
 
     def _has_reply(self) -> bool:
@@ -132,7 +143,7 @@ class _Watch:
                     if self._awaited is not None and is_renumbered(item.message, self._awaited.message):
                         self._awaited = item  # while we wait
                         self.parents.add(item.message.seq)
-                    if is_reply(item, self.parents, self.agent):
+                    if is_reply(item, self.parents, self.agent, self._request.skips):
                         return True
             position = seq
         self._position = position
@@ -140,10 +151,12 @@ class _Watch:
         return False
 
 
-def is_reply(stored: Stored, parents: Container[int | None], agent: str) -> bool:
-    """Tells whether a message answers one of some numbers and is for an agent."""
+def is_reply(stored: Stored, parents: Container[int | None], agent: str, skips: Skips = NOTHING) -> bool:
+    """Tells whether a message answers one of some numbers, is for an agent and not skipped by it."""
     message = stored.message
-    return message.reply_to is not None and message.reply_to in parents and message.is_for(agent)
+    if message.reply_to is None or message.reply_to not in parents:
+        return False
+    return message.is_for(agent) and not skips.leaves_out(message)
 
 
 def wait(request: Request) -> Outcome:
@@ -151,7 +164,8 @@ def wait(request: Request) -> Outcome:
     clock = request.channels[0].workspace.clock
     deadline = clock.monotonic() + request.timeout
     watches = [_Watch(channel, agent, request) for channel, agent in zip(request.channels, request.agents)]
-    presence, warnings = announce(request.channels, request.agents)
+    there = presence.Presence(request.channels, request.agents, request.waits)
+    warnings = there.warnings
     try:
         while True:
             looks = [watch.has_something() for watch in watches]
@@ -162,9 +176,9 @@ def wait(request: Request) -> Outcome:
                 ahead = tuple(watch.ahead for watch in watches if watch.ahead)
                 return Outcome(pages=(), timed_out=True, warnings=warnings + ahead)
             clock.sleep(min(left, request.interval))
+            there.beat()
     finally:
-        for lock in presence:
-            lock.release()
+        there.end()
 
 
 def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, ...]) -> Outcome:
@@ -176,7 +190,9 @@ def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, .
         page = watch.page if not shown else None
         if page is None:
             room = bounds.replace(limit=max(bounds.limit, 1), max_bytes=max(bounds.max_bytes, 1))
-            page = reading.read_page(watch.channel, watch.agent, room, after=request.after, since=watch.since)
+            page = reading.read_page(
+                watch.channel, watch.agent, room, after=request.after, since=watch.since, skips=request.skips
+            )
         speech = sum(1 for item in page.stored if not item.message.is_audit)
         size = bounds.size_of(page.stored)[0]
         if shown and page.stored and (speech > bounds.limit or size > bounds.max_bytes):
@@ -199,25 +215,9 @@ def _read_before(request: Request, watch: _Watch, page: Page) -> tuple[Stored, .
     for stored in reading.scan(page.channel, page.numbers, min(parents)):
         if stored.message.seq > page.start or len(found) >= request.bounds.limit:
             break
-        if is_reply(stored, parents, request.agents[0]) and stored.file not in shown:
+        if is_reply(stored, parents, request.agents[0], request.skips) and stored.file not in shown:
             size += request.bounds.measure(stored)
             if found and size > request.bounds.max_bytes:
                 break
             found.append(stored)
     return tuple(found)
-
-
-def announce(channels: Sequence[Channel], agents: Sequence[str]) -> tuple[list[FileLock], tuple[str, ...]]:
-    """Holds, in each channel, the lock that shows the agent as waiting; it ends with the process."""
-    held: list[FileLock] = []
-    warnings: list[str] = []
-    for channel, agent in zip(channels, agents):
-        files = channel.workspace.files
-        lock = FileLock(files, channel.layout.waiting(agent), channel.workspace.clock)
-        try:
-            files.make_folder(channel.layout.cursors)
-            if lock.acquire(0.05, shared=True):
-                held.append(lock)
-        except (OSError, ChatError) as error:
-            warnings.append(f"{channel.name} does not show {agent} as waiting: {error}")
-    return held, tuple(warnings)

@@ -163,8 +163,11 @@ def render(message: Message) -> bytes:
     return (header[:end] + "\n" + header[end:] + body).encode("utf-8")
 
 
-def to_json(message: Message, file: str) -> dict[str, object]:
-    """Returns the JSON form of a message: the least fields always, the others where they apply."""
+def to_json(message: Message, file: str, *, unverified: bool = False) -> dict[str, object]:
+    """Returns the JSON form of a message: the least fields always, the others where they apply.
+
+    One that names a session says whether it is known to come from it.
+    """
     data: dict[str, object] = {
         "seq": message.seq,
         "from": message.sender,
@@ -180,6 +183,8 @@ def to_json(message: Message, file: str) -> dict[str, object]:
         value = message.__dict__[name]
         if value:
             data[name] = value
+    if message.session or message.connection:
+        data["verified"] = not unverified
     for name in ("mentions", "summons", "refs"):
         value = message.__dict__[name]
         if value:

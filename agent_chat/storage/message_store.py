@@ -30,10 +30,11 @@ COPY = "it is a copy of another file of that number"
 
 
 class Stored(Value):
-    """A message and the name of its file."""
+    """A message and the name of its file; `unverified` when it was found not to come from the session that it names."""
 
     message: Message
     file: str
+    unverified: bool = False
 
 
 class Refused(Value):

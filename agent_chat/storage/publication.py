@@ -127,15 +127,19 @@ def stale_temporaries(workspace: Workspace, places: ChannelLayout, *, derived: b
 
     With `derived` also those of derived files, which lie beside them; that costs a listing of the channel.
     """
-    found = [
-        layout.join(places.cache, name)
-        for name in workspace.files.list_if_there(places.cache)
-        if name.startswith(layout.TEMPORARY_PREFIX)
-    ]
+    found = stale_in(workspace, places.cache)
     if derived:
         listed = workspace.files.list_folder(places.folder)
-        found += sorted(places.file(name) for name in listed if layout.is_derived_temporary(name))
-    return [path for path in found if _is_stale(workspace, path)]
+        paths = sorted(places.file(name) for name in listed if layout.is_derived_temporary(name))
+        found += [path for path in paths if _is_stale(workspace, path)]
+    return found
+
+
+def stale_in(workspace: Workspace, folder: str) -> list[str]:
+    """Returns the paths of temporaries in a folder, which need not be there, that are older than an hour."""
+    names = workspace.files.list_if_there(folder)
+    paths = [layout.join(folder, name) for name in names if name.startswith(layout.TEMPORARY_PREFIX)]
+    return [path for path in paths if _is_stale(workspace, path)]
 
 
 def _is_stale(workspace: Workspace, path: str) -> bool:

@@ -6,12 +6,22 @@ The only module that reads the clock or makes ids, so that a test can replace bo
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from agent_chat.errors import ChatError
 from agent_chat.records.lease import Moment
 from agent_chat.storage import filesystem
 from agent_chat.timestamps import format_utc
+
+if sys.platform == "win32":
+    pwd = None
+else:
+    import pwd
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_chat.records.session import Session
 
 
 class Clock:
@@ -49,8 +59,23 @@ class Clock:
         return os.urandom(1)[0] / 256
 
 
+def user_name() -> str:
+    """Returns the user of the operating system that runs this program, by name where the system knows one."""
+    if pwd is None:
+        return os.getlogin()
+    user = os.getuid()
+    try:
+        return str(pwd.getpwuid(user).pw_name)
+    except KeyError:
+        return str(user)
+
+
 class Ids:
-    """The source of random ids."""
+    """The source of random ids and secrets."""
+
+    def secret(self, size: int) -> bytes:
+        """Returns so many bytes that nobody can guess."""
+        return os.urandom(size)
 
     def fresh(self) -> str:
         """Returns 16 hexadecimal digits that nobody else has."""
@@ -64,7 +89,10 @@ def shell_word(text: str) -> str:
 
 
 class Workspace:
-    """One chat root and the means to work on it."""
+    """One chat root and the means to work on it; `session` is the one that acts, None where none does."""
+
+    session: Session | None = None
+    _account: str | None = None
 
     def __init__(
         self,
@@ -87,6 +115,13 @@ class Workspace:
     def describe(self) -> str:
         """Returns the root and where it came from, as "not found" messages say it."""
         return f"root {self.root} ({self.root_from})"
+
+    @property
+    def account(self) -> str:
+        """The user of the operating system that acts."""
+        if self._account is None:
+            self._account = user_name()
+        return self._account
 
     def require_root(self) -> None:
         """Fails with ROOT_NOT_FOUND or ROOT_INVALID unless the root is there."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_chat.operations.late import Late, arrivals, below_every_cursor, told_apart
+from agent_chat.operations.late import Late, arrivals, below_every_cursor, is_for, told_apart
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.message_numbers import names_sum
 from tests.support.cli import message_file, plant, run, workspace_on
@@ -37,7 +37,7 @@ def channel(folder: Path) -> Channel:
 
 def late(folder: Path, agent: str = "bob") -> Late:
     here = channel(folder)
-    return arrivals(here, agent, here.cursors.load(agent), here.messages.numbers())
+    return arrivals(here, is_for(agent), here.cursors.load(agent), here.messages.numbers())
 
 
 def doctors(folder: Path) -> tuple[list[str], list[str]]:

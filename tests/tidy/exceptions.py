@@ -10,6 +10,9 @@ LATE_IMPORTS = {
     "agent_chat.names": {
         "unicodedata": "ASCII names, the everyday case, need not pay for it",
     },
+    "agent_chat.hooks.call": {
+        "agent_chat.operations.sessions": "few sessions have a token, and telling whose it is costs a hash",
+    },
     "agent_chat.hooks.entry": {
         "agent_chat": "nothing may be loaded before the promise of status 0 is in force",
         "traceback": "for debugging alone",
@@ -39,6 +42,7 @@ OS_FUNCTIONS = {
         "os.getrandom": "ids are made here",
         "os.getuid": "the account of a message is the user that the system knows",
         "os.geteuid": "the account of a message is the user that the system knows",
+        "os.getlogin": "as above, on Windows",
     },
     "agent_chat.storage.project_files": {
         "os.chmod": "the part of the seam that hosts' files need and the chat root does not",

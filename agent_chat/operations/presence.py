@@ -1,0 +1,92 @@
+"""Who is there: who waits now and on what, and when each was last seen.
+
+Presence is derived from what an agent itself did here, never from what others do to it: a lock that its waiting call
+holds and that ends with its process, and the time when it last read, posted or waited.
+"""
+
+from __future__ import annotations
+
+from agent_chat.errors import ChatError
+from agent_chat.records.value import Value
+from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage.seen_store import GRAIN_SECONDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agent_chat.storage.channel import Channel
+    from agent_chat.storage.seen_store import Seen
+
+MESSAGES = "messages"
+# Who was not seen for so long cannot be counted on to see a message soon.
+AWAY_SECONDS = 86_400.0
+
+
+class Presence:
+    """An agent that waits, in some channels, until `end`; `warnings` tell where that cannot be shown."""
+
+    def __init__(self, channels: Sequence[Channel], agents: Sequence[str], waits: str) -> None:
+        self.warnings: tuple[str, ...] = ()
+        self._channels = tuple(zip(channels, agents))
+        self._waits = waits
+        self._clock = channels[0].workspace.clock
+        self._held: list[FileLock] = []
+        for channel, agent in self._channels:
+            self._hold(channel, agent)
+        self._beaten_at = self._clock.monotonic()
+        self._note()
+
+    def _hold(self, channel: Channel, agent: str) -> None:
+        """Takes the lock that shows the agent as waiting; several calls of one name share it."""
+        files = channel.workspace.files
+        lock = FileLock(files, channel.layout.waiting(agent), channel.workspace.clock)
+        try:
+            files.make_folder(channel.layout.cursors)
+            if lock.acquire(0.05, shared=True):
+                self._held.append(lock)
+        except (OSError, ChatError) as error:
+            self.warnings += (f"{channel.name} does not show {agent} as waiting: {error}",)
+
+    def beat(self) -> None:
+        """Writes down, once a minute, that the agent is still there."""
+        now = self._clock.monotonic()
+        if now - self._beaten_at >= GRAIN_SECONDS:
+            self._beaten_at = now
+            self._note()
+
+    def _note(self) -> None:
+        for channel, agent in self._channels:
+            channel.seen.note(agent, waits=self._waits)
+
+    def end(self) -> None:
+        """Shows the agent as waiting no more."""
+        for lock in self._held:
+            lock.release()
+        self._held = []
+
+
+class Absent(Value):
+    """Somebody who was not seen lately: since when, in POSIX seconds, None where it never was seen."""
+
+    name: str
+    since: float | None
+
+
+def absent(channel: Channel, agents: Iterable[str]) -> tuple[Absent, ...]:
+    """Returns those of some agents that were not seen in a channel within a day."""
+    now = channel.workspace.clock.now()
+    seen = [(agent, _seen(channel, agent)) for agent in agents]
+    return tuple(
+        Absent(name=agent, since=each.at if each is not None else None)
+        for agent, each in seen
+        if each is None or now - each.at > AWAY_SECONDS
+    )
+
+
+def _seen(channel: Channel, agent: str) -> Seen | None:
+    """Returns when an agent was seen, None where nothing tells, or where it cannot be looked at."""
+    try:
+        return channel.seen.load(agent)
+    except OSError:
+        return None

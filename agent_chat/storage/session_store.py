@@ -1,0 +1,110 @@
+"""The sessions of a root as files, one each: `_sessions/<id>.json`."""
+
+from __future__ import annotations
+
+from agent_chat import names
+from agent_chat.errors import ChatError
+from agent_chat.records import session as session_record
+from agent_chat.records.record_fields import MAX_BYTES, RecordError
+from agent_chat.records.session import END, Session
+from agent_chat.storage import layout, publication
+from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage.filesystem import NotOrdinaryError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_chat.storage.workspace import Workspace
+
+LOCK_SECONDS = 10.0
+
+
+class SessionStore:
+    """The sessions of one root."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.folder = layout.sessions_folder(workspace.root)
+
+    def path(self, session_id: str) -> str:
+        """Returns the path of a session's record."""
+        return layout.join(self.folder, session_record.file_name(session_id))
+
+    def ids(self, *, connection: str = "") -> list[str]:
+        """Returns the ids of all sessions, or of those of a connection, in order."""
+        listed = self._workspace.files.list_if_there(self.folder)
+        start = connection and f"{connection}-"
+        found = [name[: -len(END)] for name in listed if name.endswith(END) and name.startswith(start)]
+        return sorted(found, key=lambda each: (len(each), each))
+
+    def load(self, session_id: str) -> Session | None:
+        """Returns a session, None where there is none of that id; SESSION_INVALID_RECORD for a damaged record."""
+        if names.fault_of_session(session_id):
+            return None
+        path = self.path(session_id)
+        try:
+            return session_record.parse(self._workspace.files.read_file(path, MAX_BYTES), session_id=session_id)
+        except FileNotFoundError:
+            return None
+        except (RecordError, NotOrdinaryError) as error:
+            raise ChatError(
+                "SESSION_INVALID_RECORD",
+                f"{path}: {error}",
+                next=self._workspace.call("doctor"),
+                where=self._workspace.where(),
+                path=path,
+            ) from None
+
+    def locked(self) -> _Locked:
+        """Returns the lock under which sessions are made and changed: the root's."""
+        return _Locked(self._workspace)
+
+    def make_folder(self) -> str:
+        """Makes the folder of the sessions, durably, where it is missing; returns it."""
+        files = self._workspace.files
+        if not publication.exists(files, self.folder):
+            files.make_folder(self.folder)
+            files.sync_folder(self._workspace.root)
+        return self.folder
+
+    def publish(self, connection: str, made: Callable[[str], Session]) -> Session:
+        """Publishes the session that `made` makes of the next free id of a connection, durably; under the lock."""
+        for path in self.leftovers():
+            self._workspace.files.remove(path)
+        endings = [each.rpartition("-")[2] for each in self.ids(connection=connection)]
+        numbers = [int(each) for each in endings if each.isascii() and each.isdigit() and len(each) < 10]
+        session = made(f"{connection}-{max(numbers, default=0) + 1}")
+        publication.name_new(self._workspace.files, self._written(session), self.path(session.id))
+        return session
+
+    def replace(self, session: Session) -> None:
+        """Replaces the record of a session, durably; under the lock."""
+        files = self._workspace.files
+        publication.replace(files, self._written(session), self.path(session.id))
+        files.sync_folder(self.folder)
+
+    def leftovers(self) -> list[str]:
+        """Returns the temporaries of writers that died."""
+        return publication.stale_in(self._workspace, self.folder)
+
+    def _written(self, session: Session) -> str:
+        path = layout.temporary_in(self.folder, self._workspace.ids.fresh())
+        self._workspace.files.write_new(path, session_record.render(session))
+        return path
+
+
+class _Locked:
+    """The lock of the root as a context; CHANNEL_BUSY when others hold it for too long."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._lock = FileLock(workspace.files, layout.root_lock(workspace.root), workspace.clock)
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(LOCK_SECONDS):
+            raise ChatError(
+                "CHANNEL_BUSY", f"{self._lock.path} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s"
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
