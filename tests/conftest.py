@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("tests.support")
 
+from agent_chat.storage import workspace  # noqa: E402
 from tests.support import tally, verdicts, watched  # noqa: E402 - after its assertions are seen to
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def environment_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
                 patch.delenv(name)
         patch.setenv("HOME", home)
         patch.setenv("USERPROFILE", home)
+        patch.setattr(workspace, "user_name", lambda: "you")
         # Child processes share one cache of compiled modules that is nobody's own, as an installed program has one.
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))

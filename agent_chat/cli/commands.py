@@ -194,7 +194,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         path=("roster",),
-        summary="Shows who is in a channel, who waits now and on what, and who was seen when.",
+        summary="Shows who is in a channel, who waits now, and who was seen when.",
         handler="agent_chat.cli.roster_command:roster",
         arguments=(CHANNEL,),
     ),

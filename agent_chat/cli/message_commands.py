@@ -51,6 +51,7 @@ def post(request: Request) -> Reply:
             "not_seen": [_absent_fields(each) for each in posted.absent],
         },
         text="\n".join((line, *_not_seen(posted))),
+        warnings=posted.warnings,
         summary=f"posted {line}",
     )
 

@@ -29,7 +29,7 @@ def short_time(created: str) -> str:
 
 
 def heading(stored: Stored, channel: str, *, by_file: bool = False, signed: bool = False) -> str:
-    """Returns the header line of a message; with `signed` it says which user and which session posted it."""
+    """Returns the header line of a message; with `signed` it says from which session it comes."""
     message = stored.message
     to = ", ".join(message.to) if message.to else "all"
     parts = [f"#{message.seq} {message.sender} -> {to}", safe_line(message.title), short_time(message.created)]
@@ -39,10 +39,9 @@ def heading(stored: Stored, channel: str, *, by_file: bool = False, signed: bool
         parts.append(safe_line(message.status))
     if message.topic:
         parts.append(f"topic {safe_line(message.topic)}")
-    if signed and message.account:
-        parts.append(f"user {safe_line(message.account)}")
     if signed and message.session and not stored.unverified:
-        parts.append(f"session {safe_line(message.session)}, connection {safe_line(message.connection)}")
+        whose = f"session {message.session}, connection {message.connection}, user {message.account}"
+        parts.append(safe_line(whose))
     if stored.unverified:
         parts.append(f"unverified session {safe_line(message.session or message.connection)}")
     if message.refs:

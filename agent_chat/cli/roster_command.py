@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.cli.acting import channel_of
+from agent_chat.cli.acting import after_failures, channel_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.message_text import short_time
 from agent_chat.operations import access, events
@@ -37,8 +37,9 @@ def roster(request: Request) -> Reply:
     channel = channel_of(request)
     meta = channel.meta
     waiting = [meta.spelled(name) or name for name in channel.cursors.waiting()]
-    seen = channel.seen.every()
-    said, warnings = _said(channel)
+    failures: list[tuple[str, OSError]] = []
+    seen = _seen(channel, failures)
+    said = _said(channel, failures)
     known = meta.members + meta.humans
     others = [meta.spelled(name) or name for name in (*seen, *waiting) if meta.spelled(name) is None]
     now = channel.workspace.clock.now()
@@ -61,7 +62,7 @@ def roster(request: Request) -> Reply:
         f"topic: {safe_line(meta.topic)}" if meta.topic else "",
         f"messages: {messages}",
     ]
-    return Reply(
+    reply = Reply(
         data={
             **channel.where(),
             "members": list(meta.members),
@@ -75,20 +76,30 @@ def roster(request: Request) -> Reply:
             "gone": gone,
         },
         text="\n".join(line for line in lines if line and line != "others: "),
-        warnings=warnings,
     )
+    return after_failures(reply, failures)
 
 
-def _said(channel: Channel) -> tuple[dict[str, Event], tuple[str, ...]]:
-    """Returns, by folded name, the last status event of each agent, none while chat is off; and what hid some."""
+def _seen(channel: Channel, failures: list[tuple[str, OSError]]) -> dict[str, Seen]:
+    """Returns, by folded name, when each was seen; adds what kept it from being told."""
+    try:
+        return channel.seen.every()
+    except OSError as error:
+        failures.append(("when each was seen", error))
+        return {}
+
+
+def _said(channel: Channel, failures: list[tuple[str, OSError]]) -> dict[str, Event]:
+    """Returns, by folded name, the last status event of each agent, none while chat is off; adds what hid some."""
     if not access.is_on(channel.workspace):
-        return {}, ()
+        return {}
     try:
         found = events.read(channel, type=event_record.STATUS)
     except OSError as error:
-        return {}, (f"status events cannot be read: {error.strerror or error}",)
-    said = {names.fold(each.event.agent): each.event for each in found.read if each.event is not None}
-    return said, tuple(f"status events cannot be read: {file}: {error}" for file, error in found.failures)
+        failures.append(("status events", error))
+        return {}
+    failures += found.failures
+    return {names.fold(each.event.agent): each.event for each in found.read if each.event is not None}
 
 
 def _named(present: list[_Person], wanted: list[str] | tuple[str, ...]) -> str:

@@ -14,11 +14,11 @@ ROWS = (
         handler=f"{SESSIONS}:start",
         mutates=True,
         notes="""\
-A command that has the token in AGENT_CHAT_TOKEN acts as that session's agent, and its messages say so:
+With the token in AGENT_CHAT_TOKEN a command acts as that agent, and its messages name the session:
   eval "$(agent-chat session start --as alice)"
 Under a token the new session shares its connection.""",
         arguments=(
-            AGENT.replace(help="whose session (else the one's of $AGENT_CHAT_TOKEN, $AGENT_CHAT_NAME)"),
+            AGENT.replace(help="whose (else of the token, $AGENT_CHAT_NAME)"),
             Argument(name="harness", spellings=("--harness",), metavar="NAME", help="the tool that the agent runs in"),
             Argument(name="name", spellings=("--name",), metavar="NAME", help="what the session is called"),
             Argument(name="channel", spellings=("--channel",), metavar="CHANNEL", help="the channel that it is for"),

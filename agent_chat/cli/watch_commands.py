@@ -61,7 +61,8 @@ class _Watcher:
                 self._channels = [Channel(self._workspace, name) for name in channel_names(self._workspace)]
             watched = self._watched()
             for name, failure in self._failures():
-                yield Reply(data=self._workspace.where(), text="", stream=(), warnings=(f"{name}: {failure}",))
+                data = {**self._workspace.where(), "channel": name}
+                yield Reply(data=data, text="", stream=(), warnings=(f"{name} is not watched: {failure}",))
             for page, agent in self._round(watched):
                 yield self._part(page, agent, several=self._every or len(watched) > 1)
             if self._deadline is not None and self._left() <= 0:
@@ -130,7 +131,7 @@ class _Watcher:
         channel = page.channel
         shown = page.replace(stored=vouched(self._workspace, page.stored))
         late = late_line(channel, page.late)
-        documents = tuple({"channel": channel.name, **message_fields(item)} for item in shown.stored)
+        documents = tuple({**channel.where(), **message_fields(item)} for item in shown.stored)
 
         def text() -> str:
             part = page_text(shown.replace(has_more=False))  # what follows comes by itself

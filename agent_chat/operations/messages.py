@@ -47,10 +47,20 @@ class Posted(Value):
     file: str
     repeated: bool = False
     absent: tuple[Absent, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def post(channel: Channel, draft: Draft) -> Posted:
     """Publishes one message, durably, or nothing at all."""
+    posted = _publish(channel, draft)
+    channel.seen.note(draft.sender)
+    try:
+        return posted.replace(absent=absent(channel, recipients(channel, draft.sender, draft.to)))
+    except OSError as error:
+        return posted.replace(warnings=(f"when its recipients were seen cannot be told: {error}",))
+
+
+def _publish(channel: Channel, draft: Draft) -> Posted:
     sender = participant(channel, draft.sender)
     message = plan_message(draft, sender, recipients(channel, sender, draft.to))
     with channel.mutation() as mutation:
@@ -66,8 +76,7 @@ def post(channel: Channel, draft: Draft) -> Posted:
             _require_not_moved(channel, numbers, draft.if_seq, sender)
         message = signed(channel.workspace, message.replace(created=channel.workspace.clock.timestamp()))
         seq, file = mutation.publish(message, numbers)
-    channel.seen.note(message.sender)
-    return Posted(seq=seq, file=file, absent=absent(channel, message.to))
+    return Posted(seq=seq, file=file)
 
 
 def plan_message(draft: Draft, sender: str, to: tuple[str, ...]) -> Message:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent_chat.storage.channel import Channel
-    from agent_chat.storage.seen_store import Seen
 
 MESSAGES = "messages"
 # Who was not seen for so long cannot be counted on to see a message soon.
@@ -74,19 +73,11 @@ class Absent(Value):
 
 
 def absent(channel: Channel, agents: Iterable[str]) -> tuple[Absent, ...]:
-    """Returns those of some agents that were not seen in a channel within a day."""
+    """Returns those of some agents that were not seen in a channel within a day; OSError where that cannot be told."""
     now = channel.workspace.clock.now()
-    seen = [(agent, _seen(channel, agent)) for agent in agents]
+    seen = [(agent, channel.seen.load(agent)) for agent in agents]
     return tuple(
         Absent(name=agent, since=each.at if each is not None else None)
         for agent, each in seen
         if each is None or now - each.at > AWAY_SECONDS
     )
-
-
-def _seen(channel: Channel, agent: str) -> Seen | None:
-    """Returns when an agent was seen, None where nothing tells, or where it cannot be looked at."""
-    try:
-        return channel.seen.load(agent)
-    except OSError:
-        return None

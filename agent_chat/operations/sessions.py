@@ -123,6 +123,7 @@ def of_token(workspace: Workspace, token: str, *, agent: str = "NAME", ended: bo
     session_id, secret = parsed
     session = SessionStore(workspace).load(session_id)
     if session is None or not token_record.has_secret(session, secret):
+        workspace.require_root()
         message = f"AGENT_CHAT_TOKEN is of no session in {workspace.describe()}"
         raise _refusal(workspace, "SESSION_UNKNOWN", message, agent)
     if session.ended is not None and not ended:

@@ -32,11 +32,16 @@ class CacheFile:
     def load(self) -> bytes:
         """Returns what was stored last; nothing where there is no such file, or a damaged one, or another version's."""
         try:
-            data = self._workspace.files.read_file(self._path, MAX_BYTES)
-        except FileNotFoundError:
-            return b""
+            return self.load_or_fail()
         except OSError as error:
             self._warn("read", error)
+            return b""
+
+    def load_or_fail(self) -> bytes:
+        """Returns what `load` does, but fails with OSError where the file cannot be read."""
+        try:
+            data = self._workspace.files.read_file(self._path, MAX_BYTES)
+        except FileNotFoundError:
             return b""
         head, _, rest = data.partition(b"\n")
         return rest if head == self._head(rest) else b""

@@ -42,15 +42,16 @@ class SeenStore:
         Where nothing can be written the agent will look away, which is what its cursor tells too.
         """
         now = self._workspace.clock.now()
-        before = self._load(agent)
+        file = self._file(agent)
+        before = _parse(file.load())
         if before is not None and 0 <= now - before.at < GRAIN_SECONDS and waits in ("", before.waits):
             return
         text = json_codec.encode({"at": int(now), "waits": waits})
-        self._file(agent).store(text.encode("utf-8"))
+        file.store(text.encode("utf-8"))
 
     def load(self, agent: str) -> Seen | None:
-        """Returns when an agent was last seen, None where nothing tells."""
-        seen = self._load(agent)
+        """Returns when an agent was last seen, None where nothing tells; fails with OSError where it cannot be told."""
+        seen = _parse(self._file(agent).load_or_fail())
         if seen is not None:
             return seen
         try:
@@ -71,16 +72,17 @@ class SeenStore:
                 found[name] = seen
         return found
 
-    def _load(self, agent: str) -> Seen | None:
-        data = self._file(agent).load()
-        try:
-            fields = json_codec.object_of(json_codec.decode(data)) if data else None
-            return None if fields is None else Seen(at=float(str(fields["at"])), waits=str(fields["waits"]))
-        except (KeyError, ValueError):
-            return None  # whole, and not what we write: another version's
-
     def _file(self, agent: str) -> CacheFile:
         return CacheFile(self._workspace, self._layout.cache, self._layout.seen(agent), _VERSION)
+
+
+def _parse(data: bytes) -> Seen | None:
+    """Returns what a file tells, None where it was not there or is not what we write."""
+    try:
+        fields = json_codec.object_of(json_codec.decode(data)) if data else None
+        return None if fields is None else Seen(at=float(str(fields["at"])), waits=str(fields["waits"]))
+    except (KeyError, ValueError):
+        return None
 
 
 def _is_of_seen(name: str) -> bool:

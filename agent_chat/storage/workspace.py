@@ -92,7 +92,6 @@ class Workspace:
     """One chat root and the means to work on it; `session` is the one that acts, None where none does."""
 
     session: Session | None = None
-    _account: str | None = None
 
     def __init__(
         self,
@@ -102,12 +101,14 @@ class Workspace:
         clock: Clock | None = None,
         ids: Ids | None = None,
         files: filesystem.FileSystem | None = None,
+        account: str | None = None,
     ) -> None:
         """`root` may be relative; `root_from` says where it came from: option, variable or default."""
         if not filesystem.is_path(root):
             raise ChatError("ROOT_INVALID", f"{root!r} is no path")
         self.root = filesystem.absolute(root)
         self.root_from = root_from
+        self._account = account
         self.clock = clock or Clock()
         self.ids = ids or Ids()
         self.files = files or filesystem.FileSystem(self.root, self.clock)

@@ -123,6 +123,10 @@ class Case:
         """The same root for somebody whose environment holds a token."""
         return self.with_variable("AGENT_CHAT_TOKEN", token)
 
+    def settled_with_token(self, token: str) -> Case:
+        """The same root, as it is now, for somebody whose environment holds a token."""
+        return self.with_token(token)._settled()
+
     def with_variable(self, name: str, value: str) -> Case:
         """The same root for somebody whose environment holds a variable."""
         self.variables[name] = value

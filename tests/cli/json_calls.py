@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tests.cli import leasing
 from tests.support import schemas
 from tests.support.cli import Result, plant, run
+from tests.support.tokens import plant_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "post": ("post", "dev", "--from", "bob", "--title", "t", "--reply", "1", "--ref", "path:a", "--key", "k"),
     "read": ("read", "dev", "--as", "bob"),
     "wait": ("wait", "dev", "--as", "bob", "--timeout", "0", "--after", "0"),
+    "watch": ("watch", "dev", "--as", "bob", "--timeout", "0", "--after", "1"),
     "peek": ("peek", "dev", "-n", "2"),
     "show": ("show", "dev", "1"),
     "thread": ("thread", "dev", "1"),
@@ -62,6 +64,9 @@ CALLS: dict[str, tuple[str, ...]] = {
     "compact": ("compact", "work"),
     "event post": ("event", "post", "dev", "--from", "bob", "--type", "status", "--harness", "omp", "--status", "busy"),
     "event read": ("event", "read", "dev"),
+    "session start": ("session", "start", "--as", "bob", "--harness", "omp"),
+    "session end": ("session", "end"),
+    "session show": ("session", "show"),
     "doctor": ("doctor", "dev"),
     "hook": ("hook", "session-start", "--host", "claude"),
     "setup": ("setup", "claude", "--print"),
@@ -82,6 +87,7 @@ FIRST = {
     "recover": LOCK,
     "event read": CALLS["event post"],
 }
+UNDER_A_SESSION = ("session end", "session show")
 # The leases that these take over are granted by a clock of the past.
 LONG_AGO = ("task recover", "recover")
 ONCE = ("init", "claim", "leave", "task create", "task claim", "task recover", "unlock", "recover")
@@ -123,6 +129,9 @@ FIELDS = {
     "state": STATE,
     "compact": f"{STATE} file seq",
     "event post": "seq file event",
+    "session start": "session token",
+    "session end": "session",
+    "session show": "session",
     "doctor": "findings fixed",
     "setup": "host files next",
     "hook": "event host output notes",
@@ -152,8 +161,17 @@ def prepare(root: Path, name: str) -> tuple[str, ...]:
 
 def answer(root: Path, *call: str, workspace: Workspace | None = None, expect: int = 0) -> dict[str, Any]:
     """Runs a call with --json; returns its document, which was checked against the schema of the command."""
-    done = run([*call, "--json"], root, workspace=workspace, environment=leasing.tree_beside(root))
+    done = run([*call, "--json"], root, workspace=workspace, environment=variables_of(root, call))
     return document_of(done, call, expect=expect)
+
+
+def variables_of(root: Path, call: Sequence[str]) -> dict[str, str]:
+    """The environment of a call: a work tree of its own, and a token where it is about the caller's session."""
+    variables = leasing.tree_beside(root)
+    if schemas.command_in(call) in UNDER_A_SESSION:
+        token = plant_session(root) if root.exists() else f"0123456789abcdef-1.{'0' * 64}"
+        variables["AGENT_CHAT_TOKEN"] = token
+    return variables
 
 
 def document_of(done: Result, call: Sequence[str], *, expect: int = 0) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agent_chat.cli.command import GLOBALS
 from agent_chat.cli.commands import COMMANDS
 from agent_chat.storage import workspace as workspace_module
-from tests.cli.json_calls import CALLS, ONCE, WITHOUT_ROOT, make_root, prepare
+from tests.cli.json_calls import CALLS, ONCE, WITHOUT_ROOT, make_root, prepare, variables_of
 from tests.cli.leasing import tree_beside
 from tests.support.cli import CLOSED, DANGER, NULL, FakeClock, Result, Stdin, plant, run, run_process
 
@@ -196,7 +196,7 @@ def test_every_reply_says_which_root_was_used(tmp_path: Path, name: str) -> None
     root = make_root(tmp_path / "root")
     call = prepare(root, name)
     for argv in (["--json", *call], [*call, "--json"]):
-        result = run(argv, root, environment=tree_beside(root))
+        result = run(argv, root, environment=variables_of(root, call))
         if name in ONCE and argv[-1] == "--json":
             assert result.status == 2  # it was done before
             continue

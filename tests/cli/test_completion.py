@@ -24,6 +24,7 @@ TABLE = (
 )
 NEXT = {row.path[0] for row in TABLE}
 READ = {"--as", "--from", "--owner", "--actor", "--limit", "--max-bytes", "--peek", "--all", "--after"}
+READ |= {"--skip-topic", "--skip-from"}
 ALWAYS = {"--json", "--root", "--help"}
 CHANNELS = {"dev", "devops", "dév", "план"}
 

@@ -13,6 +13,7 @@ from tests.cli.code_cases_events import EVENTS, REPORTED
 from tests.cli.code_cases_hosts import HOSTS
 from tests.cli.code_cases_locks import LOCKS
 from tests.cli.code_cases_owner import OWNER
+from tests.cli.code_cases_sessions import SESSIONS
 from tests.cli.code_cases_state import STATES
 from tests.cli.code_cases_tasks import LEASES, TASKS
 from tests.support.cli import tree_of
@@ -66,7 +67,7 @@ MESSAGES: dict[str, Callable[[Case], Result]] = {
     "MARKER_NOT_FOUND": lambda do: do("claim", "dev", "task-11.md", "--as", "bob"),
     "MARKER_CLAIMED": lambda do: do("claim", "dev", "task-2.md", "--as", "carol"),
     "MARKER_AUDIT_FAILED": lambda do: do.failing("claim", "dev", "task-1.md", "--as", "bob", only=("link",)),
-    "SESSION_TOKEN_INVALID": lambda do: do.with_token("no-token")(*CLAIM),
+    **SESSIONS,
     "RECORD_VERSION": lambda do: do.with_edited("tasks/free.json", VERSION + "1", VERSION + "2")(*CLAIM),
 }
 REACHED = {**MESSAGES, **TASKS, **LEASES, **LOCKS, **STATES, **EVENTS, **HOSTS, **OWNER}

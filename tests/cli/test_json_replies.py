@@ -23,8 +23,8 @@ from tests.cli.json_calls import (
     document_of,
     make_root,
     prepare,
+    variables_of,
 )
-from tests.cli.leasing import tree_beside
 from tests.support import schemas
 from tests.support.cli import FakeClock, FaultyFiles, message_file, plant, run, workspace_on
 from tests.support.verdicts import JUDGED, REPLY
@@ -62,13 +62,13 @@ def test_every_row_of_the_table_is_called_here_and_has_a_schema() -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_a_command_answers_alike_with_json_before_and_after_it(name: str, root: Path) -> None:
     call = prepare(root, name)
-    variables = tree_beside(root)
+    variables = variables_of(root, call)
     judged = JUDGED[REPLY + name]
     before = document_of(run(["--json", *call], root, environment=variables), call)
     assert JUDGED[REPLY + name] == judged + 1, "the watcher must see it"
     if name in ONCE:
         return
-    after = document_of(run([*call, "--json"], root, environment=variables), call)
+    after = document_of(run([*call, "--json"], root, environment=variables_of(root, call)), call)
     assert set(before) - {"unread_before"} == set(after) - {"unread_before"}
 
 
@@ -91,7 +91,7 @@ def test_the_fields_that_scripts_rely_on_are_there(name: str, root: Path) -> Non
 @pytest.mark.parametrize("name", [name for name in CALLS if name not in WITHOUT_ROOT])
 def test_a_reply_says_which_root_was_used(name: str, root: Path) -> None:
     call = prepare(root, name)
-    reply = document_of(run([*call, "--json", "--root", str(root)], environment=tree_beside(root)), call)
+    reply = document_of(run([*call, "--json", "--root", str(root)], environment=variables_of(root, call)), call)
     assert (reply["root"], reply["root_from"]) == (str(root), "option")
     for channel in CHANNELS.intersection(call):
         assert reply["channel"] == channel
@@ -126,7 +126,7 @@ def test_a_channel_that_is_not_there_is_an_error_that_names_the_root(name: str, 
     )
 
 
-@pytest.mark.parametrize("name", [n for n in CALLS if n not in (*WITHOUT_ROOT, "init", "setup")])
+@pytest.mark.parametrize("name", [n for n in CALLS if n not in (*WITHOUT_ROOT, "init", "setup", "session start")])
 def test_a_root_that_is_not_there_is_an_error(name: str, tmp_path: Path) -> None:
     error = answer(tmp_path / "nowhere", *CALLS[name], expect=2)["error"]
     assert (error["code"], error["root"]) == ("ROOT_NOT_FOUND", str(tmp_path / "nowhere"))

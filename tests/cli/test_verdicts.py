@@ -96,7 +96,14 @@ def everything(root: Path) -> None:
     why = ("--as", "carol", "--reason", "bob is gone")
     for call in (("task", "recover", "work", "t-2", *why), ("recover", "work", "src/b.py", *why)):
         assert leasing.call(root, *call, clock=late).status == 0, call
-    for call in (CALLS["init"], CALLS["claim"], CALLS["post"], CALLS["event post"], ("compact", "work", "--as", "bob")):
+    for call in (
+        CALLS["session start"],
+        CALLS["init"],
+        CALLS["claim"],
+        CALLS["post"],
+        CALLS["event post"],
+        ("compact", "work", "--as", "bob"),
+    ):
         answer(root, *call)
     unread = Count(channel="dev", unread=1, latest=1, highest=1)
     assert SessionMemory(Workspace(str(root)), "alice", "s-1").note(HELD, [unread])
@@ -258,7 +265,7 @@ def test_a_test_fails_for_what_it_did_not_notice(tmp_path: Path) -> None:
 
 
 def test_what_belongs_nowhere_is_found() -> None:
-    for place in ("dev/odd.json", "dev/tasks/.t.json.new", "_sessions/1.json", "dev/locks/x.md"):
+    for place in ("dev/odd.json", "dev/tasks/.t.json.new", "_sessions/1.md", "dev/locks/x.md"):
         assert record_faults(place, b"{}") == [f"{place}: no schema says what belongs there"]
     for place in (".gitignore", "dev/state.md", "dev/.cache/x", "dev/.cursors/bob.txt", "dev/task-1.CLAIMED-bob.md"):
         assert record_faults(place, b"x") == []

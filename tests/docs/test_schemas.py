@@ -37,6 +37,7 @@ RECORDS = (
     "journal-block",
     "session-memory",
     "hook-trace",
+    "session",
 )
 STATES = ("state-item", "state-blocker", "state-owner")
 
@@ -54,6 +55,7 @@ def test_every_command_has_a_schema_and_every_schema_a_use() -> None:
         "message",
         "listed-task",
         "listed-lock",
+        "shown-session",
         "channel-meta",
         "message-header",
         *RECORDS,
@@ -124,6 +126,8 @@ NO_CHANNEL = {
     "reply-setup",
     "reply-channels",
     "reply-inbox",
+    "reply-session-start",
+    "reply-session",
     "reply-completion",
     "reply-help",
     "reply-version",

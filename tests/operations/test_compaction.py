@@ -88,6 +88,7 @@ def test_it_replaces_the_state_and_posts_one_message(room: StateRoom) -> None:
         body=told.body,
         created=STAMP,
         status="state.compacted",
+        account="you",
     )
     assert json.loads(told.body) == {
         "blockers_count": 1,

@@ -222,7 +222,8 @@ def test_if_seq_refuses_when_the_channel_has_moved(room: Room) -> None:
 def test_a_repeated_key_gives_the_first_number(room: Room) -> None:
     first = room.post("alice", body="b", to="bob", key="k")
     room.post("bob", key="k")
-    assert room.post("alice", body="b\n", to="bob", key="k") == first.replace(repeated=True)
+    again = room.post("alice", body="b\n", to="bob", key="k")
+    assert (again.seq, again.file, again.repeated) == (first.seq, first.file, True)
     assert room.post("ALICE", body="b", to="bob", key="k").repeated
     assert room.post("alice", body="b", to="bob", key="k", if_seq=0).seq == first.seq
     assert room.channel.messages.numbers().highest == 2
@@ -274,6 +275,7 @@ def test_a_damaged_message_is_told_as_one(room: Room) -> None:
 def test_whatever_fails_the_message_is_there_or_it_is_not(room: Room, code: int) -> None:
     """The first, second, … primitive of a post fails, until none does."""
     room.post("alice", "before")
+    posted = ["before"]
     for number in range(1, 60):
         clock = FakeClock()
         files = FaultyFiles(str(room.root), clock, at=number, code=code)
@@ -286,9 +288,11 @@ def test_whatever_fails_the_message_is_there_or_it_is_not(room: Room, code: int)
             assert files.fired
             assert not any(f"n{number}" in name for name in room.names())
         else:
-            assert not files.fired
-            break
+            # What only tells when the sender was seen does not matter to the message.
+            posted.append(f"n{number}")
+            if not files.fired:
+                break
     else:
         pytest.fail("the post never ended")
-    assert [item.message.title for item in room.page().stored] == ["before", f"n{number}"]
+    assert [item.message.title for item in room.page().stored] == posted
     assert number > 8

@@ -56,8 +56,8 @@ def test_only_init_makes_a_root_and_the_error_says_which_root_was_looked_for(
 def test_the_same_channel_of_two_roots_is_never_mixed_up(tmp_path: Path) -> None:
     one, other = make_root(tmp_path / "one"), make_root(tmp_path / "other")
     one.post("in one")
-    before = tree(other.path)
     assert other.read()["messages"] == []
+    before = tree(other.path)
     assert other.read()["root"] == str(other.path)
     assert tree(other.path) == before
     missing = one.run("read", "nosuch", "--as", "bob", "--json").json["error"]

@@ -12,8 +12,9 @@ import sys
 from typing import TYPE_CHECKING, TextIO, cast
 
 from agent_chat.cli.main import main
-from agent_chat.storage.workspace import Clock, Workspace
+from agent_chat.storage.workspace import Workspace
 from tests.support.recording import KillingFileSystem, Step
+from tests.support.workspaces import FakeClock
 
 if TYPE_CHECKING:
     import subprocess
@@ -45,9 +46,9 @@ class _Watched:
 def run() -> int:
     """Runs the command line that follows the two numbers."""
     n, when, root, *argv = sys.argv[1:]
-    clock = Clock()
+    clock = FakeClock()  # the one by which its root was made
     files = DeadlyFileSystem(root, clock, n=int(n), when=when)
-    workspace = Workspace(root, root_from="variable", clock=clock, files=files)
+    workspace = Workspace(root, root_from="variable", clock=clock, files=files, account="you")
     sys.stdout = cast("TextIO", _Watched(files))
     status = main(argv, {"HOME": root}, workspace=workspace)
     sys.stderr.write(f"\n{files.count}\n")

@@ -291,7 +291,7 @@ def serve() -> None:
         # One file system for all commands, so that the trap counts over them; what it knows of the root may be stale.
         files._trusted = {files.root}
         files._root_status = None
-        workspace = Workspace(setting["root"], root_from="variable", files=files)
+        workspace = Workspace(setting["root"], root_from="variable", files=files, account="you")
         done = call(json.loads(line), os.environ, workspace=workspace)
         answer = {"done": list(done), "seen": [_as_json(each) for each in seen]}
         seen.clear()

@@ -16,7 +16,7 @@ import yaml
 from agent_chat.records import frontmatter, journal_entry
 from agent_chat.records.message import is_audit_status
 from tests.support import schemas
-from tests.support.watched import ENTRY, MESSAGE, OF_HOOKS, UNKNOWN, kind_of
+from tests.support.watched import ENTRY, MESSAGE, OF_NO_CHANNEL, UNKNOWN, kind_of
 
 AUDIT_BODY = "audit-body"
 EVENT_BODY = "agent-chat-event"
@@ -46,7 +46,11 @@ def _file_faults(kind: str, place: str, data: bytes) -> list[str]:
     document = json.loads(data)
     found = schemas.faults(kind, document)
     # What another program wrote of the channel itself is kept; what hooks remember is of no channel.
-    if not found and kind not in ("channel-meta", *OF_HOOKS) and document["channel"] != place.split("/", maxsplit=1)[0]:
+    if (
+        not found
+        and kind not in ("channel-meta", *OF_NO_CHANNEL)
+        and document["channel"] != place.split("/", maxsplit=1)[0]
+    ):
         found.append(f"{kind}: its channel is {document['channel']}")
     return found + _form_faults(kind, document, data.decode("utf-8"))
 

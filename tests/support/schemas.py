@@ -28,6 +28,7 @@ OF_COMMAND = {
     "post": "reply-post",
     "read": "reply-read",
     "wait": "reply-wait",
+    "watch": "reply-watch",
     "peek": "reply-read",
     "show": "reply-show",
     "thread": "reply-read",
@@ -59,6 +60,9 @@ OF_COMMAND = {
     "compact": "reply-compact",
     "event post": "reply-event-post",
     "event read": "reply-event-read",
+    "session start": "reply-session-start",
+    "session end": "reply-session",
+    "session show": "reply-session",
     "doctor": "reply-doctor",
     "hook": "reply-hook",
     "setup": "reply-setup",
@@ -69,7 +73,7 @@ OF_COMMAND = {
 
 
 # These print one document a line, and none where there is nothing to say.
-STREAMS = ("event read",)
+STREAMS = ("event read", "watch")
 
 
 @functools.cache

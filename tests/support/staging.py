@@ -109,6 +109,10 @@ class NumberedIds(Ids):
         """Returns the next one."""
         return f"{self._first}{next(self._count):015x}"
 
+    def secret(self, size: int) -> bytes:
+        """Returns the next one, as often as it takes."""
+        return (self.fresh().encode() * size)[:size]
+
 
 class Stage:
     """One root, and beside it a work tree whose files can be locked."""

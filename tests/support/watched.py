@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAIN = "agent_chat.cli.main"
 MESSAGE, ENTRY, UNKNOWN = "message", "journal-entry", "unknown"
 SESSION, TRACE = "session-memory", "hook-trace"
+SESSION_RECORD = "session"
 # The place of each kind of record, below the root, written with slashes.
 PLACES = {
     "channel-meta": re.compile(r"[^/]+/_meta\.json"),
@@ -33,13 +34,15 @@ PLACES = {
     "claim": re.compile(r"[^/]+/claims/[^./][^/]*\.json"),
     "path-lock": re.compile(r"[^/]+/locks/[^./][^/]*\.json"),
     ENTRY: re.compile(r"[^/]+/(tasks|locks)/audit/(\.pending|[^./][^/]*)\.md"),
+    SESSION_RECORD: re.compile(r"_sessions/[^./][^/]*\.json"),
     SESSION: re.compile(r"_hooks/[^/]+\.session"),
     TRACE: re.compile(r"_hooks/[^/]+\.ran"),
 }
-OF_HOOKS = (SESSION, TRACE)
+# What is of no channel.
+OF_NO_CHANNEL = (SESSION, TRACE, SESSION_RECORD)
 # What is no record: caches, cursors, locks, what git is told, the summary, and the markers that people lay down.
 _OTHERS = re.compile(
-    r"\.git(ignore|attributes)|\.lock|tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
+    r"\.git(ignore|attributes)|\.lock|tmp-[^/]*|_sessions/tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
 )
 _PENDING = f"{os.sep}.pending.md"
 _CACHE = f"{os.sep}.cache{os.sep}"

@@ -119,7 +119,7 @@ def environment(module: str, source: str) -> list[Finding]:
     return [
         Finding(module, line, f"uses {name}; only cli/ and hooks/ know argv, environment, streams and exit")
         for line, name in uses_of(module, source)
-        if any(within(name, each) for each in ENVIRONMENT)
+        if any(within(name, each) for each in ENVIRONMENT) and name not in exceptions.OS_FUNCTIONS.get(module, ())
     ]
 
 

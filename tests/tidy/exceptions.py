@@ -42,7 +42,7 @@ OS_FUNCTIONS = {
         "os.getrandom": "ids are made here",
         "os.getuid": "the account of a message is the user that the system knows",
         "os.geteuid": "the account of a message is the user that the system knows",
-        "os.getlogin": "as above, on Windows",
+        "os.getlogin": "as above, on Windows, where it asks the system and not the terminal",
     },
     "agent_chat.storage.project_files": {
         "os.chmod": "the part of the seam that hosts' files need and the chat root does not",
