@@ -6,6 +6,7 @@ from agent_chat.cli import message_text
 from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, reader_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.page_reply import late_line, page_reply
+from agent_chat.cli.refs import kept_refs, looked_at_refs
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading
 from agent_chat.records.message import to_json
@@ -23,6 +24,7 @@ def post(request: Request) -> Reply:
     from agent_chat.cli.standard_input import body
 
     channel = channel_of(request)
+    refs, warnings = kept_refs(request)
     draft = messages.Draft(
         sender=agent_text(request),
         title=request.text("title"),
@@ -31,7 +33,7 @@ def post(request: Request) -> Reply:
         reply=request.optional_text("reply"),
         topic=request.optional_text("topic"),
         status=request.optional_text("status"),
-        refs=request.texts("ref"),
+        refs=refs,
         key=request.optional_text("key"),
         if_seq=request.optional_integer("if_seq"),
     )
@@ -48,6 +50,7 @@ def post(request: Request) -> Reply:
         },
         text=line,
         summary=f"posted {line}",
+        warnings=warnings,
     )
 
 
@@ -79,11 +82,12 @@ def show(request: Request) -> Reply:
     channel = channel_of(request)
     stored = messages.find(channel, channel.messages.numbers(), request.text("seq"))
     by_file = len(channel.messages.numbers().names_of(stored.message.seq)) > 1
+    refs = looked_at_refs(request, stored.message.refs)
 
     def text() -> str:
-        return message_text.whole(stored, channel.name, by_file=by_file)
+        return message_text.shown_alone(stored, channel.name, refs, by_file=by_file)
 
-    return Reply(data={**channel.where(), "message": to_json(stored.message, stored.file)}, text=text)
+    return Reply(data={**channel.where(), "message": to_json(stored.message, stored.file), "refs": refs}, text=text)
 
 
 def thread(request: Request) -> Reply:

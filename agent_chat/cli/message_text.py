@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from agent_chat.cli.output import to_json
 from agent_chat.records.message import to_json as message_json
+from agent_chat.records.ref import short as short_ref
 from agent_chat.records.shown_text import safe_block, safe_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from agent_chat.records.message import Message
     from agent_chat.storage.message_store import Stored
@@ -28,8 +29,8 @@ def short_time(created: str) -> str:
     return safe_line(created)
 
 
-def heading(stored: Stored, channel: str, *, by_file: bool = False) -> str:
-    """Returns the header line of a message, without what answers it."""
+def heading(stored: Stored, channel: str, *, by_file: bool = False, refs: bool = True) -> str:
+    """Returns the header line of a message."""
     message = stored.message
     to = ", ".join(message.to) if message.to else "all"
     parts = [f"#{message.seq} {message.sender} -> {to}", safe_line(message.title), short_time(message.created)]
@@ -39,8 +40,8 @@ def heading(stored: Stored, channel: str, *, by_file: bool = False) -> str:
         parts.append(safe_line(message.status))
     if message.topic:
         parts.append(f"topic {safe_line(message.topic)}")
-    if message.refs:
-        parts.append(safe_line(" ".join(message.refs)))
+    if message.refs and refs:
+        parts.append(safe_line(" ".join(map(short_ref, message.refs))))
     answer = safe_line(stored.file) if by_file else str(message.seq)
     parts.append(f"post {channel} --reply {answer}")
     return " | ".join(part for part in parts if part)
@@ -50,13 +51,18 @@ def block(stored: Stored, channel: str, *, by_file: bool = False) -> str:
     """Returns a whole message as text: header line and indented body; an audit message is one line."""
     if stored.message.is_audit:
         return audit_line(stored.message)
-    return whole(stored, channel, by_file=by_file)
-
-
-def whole(stored: Stored, channel: str, *, by_file: bool = False) -> str:
-    """Returns a message with its body, an audit message too: for who asks for that one message."""
     body = stored.message.body
     return heading(stored, channel, by_file=by_file) + "\n" + (safe_block(body) if body else "")
+
+
+def shown_alone(stored: Stored, channel: str, refs: Sequence[Mapping[str, str]], *, by_file: bool = False) -> str:
+    """Returns a message as `show` has it, an audit message too: header, a line for how each ref stands, body."""
+    lines = [heading(stored, channel, by_file=by_file, refs=False)]
+    for ref in refs:
+        why = f" ({ref['reason']})" if "reason" in ref else ""
+        lines.append(safe_line(f"ref {ref['state']}{why}: {short_ref(ref['ref'])}"))
+    body = stored.message.body
+    return "\n".join(lines) + "\n" + (safe_block(body) if body else "")
 
 
 def audit_line(message: Message) -> str:
