@@ -12,9 +12,12 @@ import os
 import stat
 import sys
 
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-_OPEN_ANY = os.O_RDONLY | _FLAGS
-_OPEN_ORDINARY = _OPEN_ANY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+if sys.platform == "win32":
+    _OPEN_ANY = _OPEN_ORDINARY = os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT
+else:
+    _OPEN_ANY = os.O_RDONLY | os.O_CLOEXEC
+    _OPEN_ORDINARY = _OPEN_ANY | os.O_NONBLOCK | os.O_NOCTTY
+
 NATIVE_IS_UTF8 = sys.getfilesystemencoding().lower().replace("-", "") == "utf8"
 _PIECE = 1 << 20
 

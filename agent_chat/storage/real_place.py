@@ -70,7 +70,7 @@ def normal_path(path: str, current_folder: Callable[[], str]) -> str:
     anchor, names = split(whole)
     back = max((at for at, name in enumerate(names) if name == ".."), default=-1) + 1
     start = Walker().walk(Place(anchor), "/".join(names[:back])) if back else Place(anchor)
-    return os.path.normpath(os.path.join(start.path, *names[back:]))
+    return os.path.normpath(start.path + os.sep + os.sep.join(names[back:]))
 
 
 def _target(path: str) -> str:

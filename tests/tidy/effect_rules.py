@@ -22,7 +22,8 @@ READING_MODULES = {
         " os.O_CLOEXEC os.O_DIRECTORY os.O_NONBLOCK os.O_RDONLY".split()
     ),
     "agent_chat.storage.named_files": tuple(
-        "os.close os.fstat os.lseek os.open os.read os.stat os.stat_result os.O_RDONLY os.SEEK_SET".split()
+        "os.close os.fstat os.lseek os.open os.read os.stat os.stat_result os.SEEK_SET"
+        " os.O_BINARY os.O_CLOEXEC os.O_NOCTTY os.O_NOINHERIT os.O_NONBLOCK os.O_RDONLY".split()
     ),
 }
 CLOCK_MODULE = "agent_chat.storage.workspace"
