@@ -98,13 +98,13 @@ def _kept_file(workspace: Workspace, ref: Ref) -> Ref:
     """Returns the ref to a file with its absolute path and its hash, which must be the one that was typed, if any."""
     try:
         path = real_place.normal_path(ref.place, work_tree.current_folder)
-        if not _is_on_this_machine(path):
-            raise _unreadable(ref, "its path is none of this machine")
-        digest, _ = sha256_of(workspace.files, path, MAX_BYTES)
+        digest = sha256_of(workspace.files, path, MAX_BYTES)[0] if _is_on_this_machine(path) else ""
     except TooLargeError:
         raise _unreadable(ref, "it is larger than 1 GiB; name a smaller one, or a commit") from None
-    except (OSError, DigestError) as error:
+    except (OSError, DigestError, ChatError) as error:
         raise _unreadable(ref, _reason(error)) from None
+    if not digest:
+        raise _unreadable(ref, "its path is none of this machine")
     if ref.hash not in ("", digest):
         raise _unreadable(ref, "its SHA-256 is not the one that was given")
     return ref.replace(place=path, hash=digest)
