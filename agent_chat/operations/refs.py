@@ -91,13 +91,18 @@ def look(workspace: Workspace, texts: Iterable[str]) -> list[Looked]:
     return found
 
 
+def _here() -> str:
+    """Returns the current folder as the UTF-8 that its bytes are, whatever the locale says."""
+    return os.fsencode(work_tree.current_folder()).decode("utf-8", "surrogateescape")
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
 def _kept_file(workspace: Workspace, ref: Ref) -> Ref:
     """Returns the ref to a file with its absolute path and its hash, which must be the one that was typed, if any."""
     try:
-        path = real_place.normal_path(ref.place, work_tree.current_folder)
+        path = real_place.normal_path(ref.place, _here)
         digest = sha256_of(workspace.files, path, MAX_BYTES)[0] if _is_on_this_machine(path) else ""
     except TooLargeError:
         raise _unreadable(ref, "it is larger than 1 GiB; name a smaller one, or a commit") from None
@@ -154,7 +159,7 @@ def _kept_commit(ref: Ref) -> Ref:
     if not ref.place:
         return ref
     try:
-        path = real_place.normal_path(ref.place, work_tree.current_folder)
+        path = real_place.normal_path(ref.place, _here)
         return ref.replace(place=path) if _is_on_this_machine(path) and real_place.is_folder(path) else ref
     except (OSError, ChatError):
         return ref  # a name like any other
@@ -163,7 +168,7 @@ def _kept_commit(ref: Ref) -> Ref:
 def _look_at_commit(objects: GitObjects, ref: Ref) -> Looked:
     looked = Looked(ref="", state=UNKNOWN, reason=_NO_REPOSITORY)
     try:
-        folder = ref.place or work_tree.current_folder()
+        folder = ref.place or _here()
         if not _is_on_this_machine(folder) or not real_place.is_folder(folder):
             return looked
         repository = objects.repository_around(folder)
