@@ -172,6 +172,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     "SETUP_IO_ERROR": (BUSY, "The operating system refused or failed a file operation. The files are as they were, unless the message names one.", "mend what the message names, then repeat the call"),
     "ACCESS_DISABLED": (DENIED, "The owner has switched chat off; nothing is lost. Tasks, path locks, recoveries and doctor still work.", "stop here, and tell the user; the owner switches it on"),
     "OWNER_SETTINGS_INVALID": (DAMAGED, "The owner's settings cannot be read, so nobody can tell whether chat is on.", "mend _owner.json by hand, or remove it: then chat is on and nothing is pruned"),
+    "MESSAGE_REF_UNREADABLE": (INVALID, "The file given with --ref path: is missing, cannot be read, is no ordinary file or is larger than 1 GiB; nothing was posted.", "check its path and permissions"),
 }  # fmt: skip
 
 

@@ -77,7 +77,7 @@ Give long text through a quoted heredoc, so that the shell leaves back-ticks and
             spellings=("--ref",),
             metavar="REF",
             repeatable=True,
-            help="path:FILE or commit:[REPO@]HASH; may be repeated",
+            help="what it is about: path:FILE or commit:[REPO@]HASH; may be repeated",
         ),
         Argument(
             name="key",
@@ -229,7 +229,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         path=("show",),
-        summary="Prints one message, whoever it is for.",
+        summary="Prints one message, whoever it is for, and whether its refs still match.",
         handler=f"{MESSAGES}:show",
         speaks=True,
         arguments=(CHANNEL, SEQ),

@@ -6,6 +6,7 @@ from agent_chat.cli import message_text
 from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, reader_of, skips_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.page_reply import late_line, message_fields, page_reply, vouched
+from agent_chat.cli.refs import kept_refs, looked_at_refs
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading
 from agent_chat.records.shown_text import safe_line
@@ -26,6 +27,7 @@ def post(request: Request) -> Reply:
     from agent_chat.cli.standard_input import body
 
     channel = channel_of(request)
+    refs, warnings = kept_refs(request)
     draft = messages.Draft(
         sender=agent_text(request),
         title=request.text("title"),
@@ -34,7 +36,7 @@ def post(request: Request) -> Reply:
         reply=request.optional_text("reply"),
         topic=request.optional_text("topic"),
         status=request.optional_text("status"),
-        refs=request.texts("ref"),
+        refs=refs,
         key=request.optional_text("key"),
         if_seq=request.optional_integer("if_seq"),
     )
@@ -51,7 +53,7 @@ def post(request: Request) -> Reply:
             "not_seen": [_absent_fields(each) for each in posted.absent],
         },
         text="\n".join((line, *_not_seen(posted))),
-        warnings=posted.warnings,
+        warnings=(*warnings, *posted.warnings),
         summary=f"posted {line}",
     )
 
@@ -104,11 +106,12 @@ def show(request: Request) -> Reply:
     channel = channel_of(request)
     (stored,) = vouched(request.workspace, (messages.find(channel, channel.messages.numbers(), request.text("seq")),))
     by_file = len(channel.messages.numbers().names_of(stored.message.seq)) > 1
+    refs = looked_at_refs(request, stored.message.refs)
 
     def text() -> str:
-        return message_text.whole(stored, channel.name, by_file=by_file, signed=True)
+        return message_text.shown_alone(stored, channel.name, refs, by_file=by_file)
 
-    return Reply(data={**channel.where(), "message": message_fields(stored)}, text=text)
+    return Reply(data={**channel.where(), "message": message_fields(stored), "refs": refs}, text=text)
 
 
 def thread(request: Request) -> Reply:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from agent_chat.cli.output import to_json
 from agent_chat.records.message import to_json as message_json
+from agent_chat.records.ref import short as short_ref
 from agent_chat.records.shown_text import safe_block, safe_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
-    from agent_chat.records.message import Message
     from agent_chat.storage.message_store import Stored
 
 # Longer runs of audit messages are told in one line.
@@ -28,8 +28,8 @@ def short_time(created: str) -> str:
     return safe_line(created)
 
 
-def heading(stored: Stored, channel: str, *, by_file: bool = False, signed: bool = False) -> str:
-    """Returns the header line of a message; with `signed` it says from which session it comes."""
+def heading(stored: Stored, channel: str, *, by_file: bool = False, alone: bool = False) -> str:
+    """Returns the header line of a message; shown `alone` it names the session that it comes from, and no refs."""
     message = stored.message
     to = ", ".join(message.to) if message.to else "all"
     parts = [f"#{message.seq} {message.sender} -> {to}", safe_line(message.title), short_time(message.created)]
@@ -39,13 +39,13 @@ def heading(stored: Stored, channel: str, *, by_file: bool = False, signed: bool
         parts.append(safe_line(message.status))
     if message.topic:
         parts.append(f"topic {safe_line(message.topic)}")
-    if signed and message.session and not stored.unverified:
+    if alone and message.session and not stored.unverified:
         whose = f"session {message.session}, connection {message.connection}, user {message.account}"
         parts.append(safe_line(whose))
     if stored.unverified:
-        parts.append(f"unverified session {safe_line(message.session or message.connection)}")
-    if message.refs:
-        parts.append(safe_line(" ".join(message.refs)))
+        parts.append(_doubt(stored))
+    if message.refs and not alone:
+        parts.append(safe_line(" ".join(map(short_ref, message.refs))))
     answer = safe_line(stored.file) if by_file else str(message.seq)
     parts.append(f"post {channel} --reply {answer}")
     return " | ".join(part for part in parts if part)
@@ -54,19 +54,30 @@ def heading(stored: Stored, channel: str, *, by_file: bool = False, signed: bool
 def block(stored: Stored, channel: str, *, by_file: bool = False) -> str:
     """Returns a whole message as text: header line and indented body; an audit message is one line."""
     if stored.message.is_audit:
-        return audit_line(stored.message)
-    return whole(stored, channel, by_file=by_file)
-
-
-def whole(stored: Stored, channel: str, *, by_file: bool = False, signed: bool = False) -> str:
-    """Returns a message with its body, an audit message too: for who asks for that one message."""
+        return audit_line(stored)
     body = stored.message.body
-    return heading(stored, channel, by_file=by_file, signed=signed) + "\n" + (safe_block(body) if body else "")
+    return heading(stored, channel, by_file=by_file) + "\n" + (safe_block(body) if body else "")
 
 
-def audit_line(message: Message) -> str:
+def shown_alone(stored: Stored, channel: str, refs: Sequence[Mapping[str, str]], *, by_file: bool = False) -> str:
+    """Returns a message as `show` has it, an audit message too: header, a line for how each ref stands, body."""
+    lines = [heading(stored, channel, by_file=by_file, alone=True)]
+    for ref in refs:
+        why = f" ({ref['reason']})" if "reason" in ref else ""
+        lines.append(safe_line(f"ref {ref['state']}{why}: {short_ref(ref['ref'])}"))
+    body = stored.message.body
+    return "\n".join(lines) + "\n" + (safe_block(body) if body else "")
+
+
+def audit_line(stored: Stored) -> str:
     """Returns an audit message as its one line."""
-    return f"#{message.seq} {message.sender}: {safe_line(message.title)}\n"
+    message = stored.message
+    doubt = f" ({_doubt(stored)})" if stored.unverified else ""
+    return f"#{message.seq} {message.sender}{doubt}: {safe_line(message.title)}\n"
+
+
+def _doubt(stored: Stored) -> str:
+    return f"unverified session {safe_line(stored.message.session or stored.message.connection)}"
 
 
 def blocks(items: Sequence[Stored], channel: str, doubled: Container[int] = ()) -> str:
@@ -75,10 +86,10 @@ def blocks(items: Sequence[Stored], channel: str, doubled: Container[int] = ()) 
     Where several messages carry a number, as `doubled` tells, a file name is what answers.
     """
     parts: list[str] = []
-    run: list[Message] = []
+    run: list[Stored] = []
     for stored in items:
         if stored.message.is_audit:
-            run.append(stored.message)
+            run.append(stored)
             continue
         parts.append(_audit_run(run))
         run = []
@@ -87,11 +98,11 @@ def blocks(items: Sequence[Stored], channel: str, doubled: Container[int] = ()) 
     return "".join(parts)
 
 
-def _audit_run(run: Sequence[Message]) -> str:
+def _audit_run(run: Sequence[Stored]) -> str:
     if len(run) <= AUDIT_RUN:
-        return "".join(audit_line(message) for message in run)
-    statuses = ", ".join(sorted({safe_line(message.status) for message in run}))
-    return f"#{run[0].seq}-#{run[-1].seq} {len(run)} audit messages ({statuses})\n"
+        return "".join(map(audit_line, run))
+    statuses = ", ".join(sorted({safe_line(stored.message.status) for stored in run}))
+    return f"#{run[0].message.seq}-#{run[-1].message.seq} {len(run)} audit messages ({statuses})\n"
 
 
 def snippets(items: Sequence[Stored], words: Sequence[str], channel: str, doubled: Container[int] = ()) -> str:

@@ -8,6 +8,7 @@ from agent_chat.operations.participants import first_spelling, participant, reci
 from agent_chat.operations.presence import Absent, absent
 from agent_chat.operations.provenance import signed
 from agent_chat.records import message as message_record
+from agent_chat.records import ref as ref_record
 from agent_chat.records.message import Message
 from agent_chat.records.value import Value
 from agent_chat.storage.message_numbers import seq_of
@@ -15,15 +16,18 @@ from agent_chat.storage.message_store import Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from agent_chat.records.ref import Ref
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_numbers import Numbers
 
-REF_KINDS = ("path:", "commit:")
 MAX_KEY_BYTES = 200
 
 
 class Draft(Value):
-    """What a caller wants to post, not yet checked. `to`, `reply`, `topic`, `status` and `key` are None when absent."""
+    """What a caller wants to post, not yet checked. `to`, `reply`, `topic`, `status` and `key` are None when absent.
+
+    `refs` are as `refs.keep` gives them.
+    """
 
     sender: str
     title: str
@@ -95,9 +99,7 @@ def plan_message(draft: Draft, sender: str, to: tuple[str, ...]) -> Message:
     if draft.key == "":
         raise ChatError("MESSAGE_INVALID", "the key is empty")
     for ref in draft.refs:
-        _require_text("ref", ref, message_record.MAX_TITLE_BYTES)
-        if not any(ref.startswith(kind) and len(ref) > len(kind) for kind in REF_KINDS):
-            raise ChatError("MESSAGE_INVALID", f"{names.quoted(ref)} is no ref: path:FILE or commit:[REPO@]HASH")
+        checked_ref(ref)
     message = Message(
         seq=0,
         sender=sender,
@@ -113,6 +115,15 @@ def plan_message(draft: Draft, sender: str, to: tuple[str, ...]) -> Message:
     if header > message_record.MAX_HEADER_BYTES:
         raise ChatError("MESSAGE_TOO_LARGE", f"title, refs and recipients make a header of {header} bytes")
     return message
+
+
+def checked_ref(text: str) -> Ref:
+    """Returns what a ref says; refuses what has no form of one."""
+    _require_text("ref", text, message_record.MAX_TITLE_BYTES)
+    ref = ref_record.parse(text)
+    if ref is None:
+        raise ChatError("MESSAGE_INVALID", f"{names.quoted(text)} is no ref: {ref_record.FORM}")
+    return ref
 
 
 def plan_reply(message: Message, parent: Message, topic: str | None) -> Message:

@@ -1,6 +1,6 @@
 """The seam: the few file operations that everything else is made of, and the audit of every path.
 
-Promises: nothing outside the root is touched but what `read_named` is asked for; no symbolic link below the root is
+Promises: nothing outside the root is touched but what `NamedFiles` is asked to read; no symbolic link below the root is
 followed; a new file appears with the modes of the root; data is on the disk when a call with `sync` returns.
 Callers decide what an error means: every failure is an `OSError`, a missing file a `FileNotFoundError`, and a link,
 folder or device where an ordinary file belongs a `NotOrdinaryError`.
@@ -15,6 +15,8 @@ import sys
 
 from agent_chat.errors import ChatError
 from agent_chat.names import MAX_FILE_NAME_BYTES
+from agent_chat.storage import named_files
+from agent_chat.storage.named_files import NATIVE_IS_UTF8, NamedFiles, native_path, read_up_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if sys.platform == "darwin":
     import fcntl
 
 # The primitives that a recording or failing file system overrides: reading ones, then writing ones.
-READING = ("list_folder", "read_file", "status", "read_named")
+READING = ("list_folder", "read_file", "status", "read_named", "read_part")
 WRITING = ("make_folder", "write_new", "append", "link", "replace", "remove", "sync_folder", "open_lock")
 
 _SHARING_ERRORS = (5, 32, 33)  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION of Windows
@@ -41,11 +43,9 @@ _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, 
 _OPEN_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _FLAGS
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | _FLAGS
 _OPEN_LOCK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _FLAGS
-_NATIVE_IS_UTF8 = sys.getfilesystemencoding().lower().replace("-", "") == "utf8"
 
 
-class NotOrdinaryError(OSError):
-    """A link, folder, pipe or device stands where an ordinary file (or a real folder) belongs."""
+NotOrdinaryError = named_files.NotOrdinaryError
 
 
 class LinksUnsupportedError(OSError):
@@ -112,7 +112,7 @@ def absolute(path: str) -> str:
     return os.path.normpath(path if os.path.isabs(path) else os.path.join(os.getcwd(), path))
 
 
-class FileSystem:
+class FileSystem(NamedFiles):
     """The real file system below one root."""
 
     def __init__(self, root: str, clock: Pauses) -> None:
@@ -133,7 +133,7 @@ class FileSystem:
                 raise NotOrdinaryError(errno.EINVAL, "not a file name", path)
             if new and len(name.encode("utf-8", "surrogateescape")) > MAX_FILE_NAME_BYTES:
                 raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
-        return _native(path)
+        return native_path(path)
 
     def _trust(self, folder: str) -> None:
         """Checks that a folder lies in the root and that no link leads to it; remembers that it does."""
@@ -142,14 +142,14 @@ class FileSystem:
             raise ChatError("PATH_REFUSED", f"{folder} lies outside the root {self.root}", path=folder)
         if parent not in self._trusted:
             self._trust(parent)
-        if not stat.S_ISDIR(os.lstat(_native(folder)).st_mode):
+        if not stat.S_ISDIR(os.lstat(native_path(folder)).st_mode):
             raise NotOrdinaryError(errno.ENOTDIR, "a real folder belongs here", folder)
         self._trusted.add(folder)
 
     def root_status(self) -> os.stat_result:
         """Returns the status of the root, which may be a link; new files take over its permissions and owner."""
         if self._root_status is None:
-            self._root_status = os.stat(_native(self.root))
+            self._root_status = os.stat(native_path(self.root))
         return self._root_status
 
     def _adopt(self, descriptor: int, *, folder: bool = False) -> None:
@@ -166,10 +166,10 @@ class FileSystem:
         """Returns the names in a folder, in no order; a name that is no UTF-8 holds surrogate escapes."""
         if path not in self._trusted:
             self._trust(path)
-        names = os.listdir(_native(path))
+        names = os.listdir(native_path(path))
         if names and isinstance(names[0], bytes):
             return [name.decode("utf-8", "surrogateescape") for name in names if isinstance(name, bytes)]
-        return [name for name in names if isinstance(name, str)] if not _NATIVE_IS_UTF8 else names  # type: ignore[return-value]
+        return [name for name in names if isinstance(name, str)] if not NATIVE_IS_UTF8 else names  # type: ignore[return-value]
 
     def list_if_there(self, path: str) -> list[str]:
         """Returns the names in a folder that need not be there: none when it is missing."""
@@ -195,7 +195,7 @@ class FileSystem:
             # Asking for one byte more than there are tells the end of the file by the same call.
             wanted = min(status.st_size, limit) + 1
             data = os.read(descriptor, wanted)
-            return data if len(data) < wanted else data + _read_all(descriptor, limit - len(data))
+            return data if len(data) < wanted else data + read_up_to(descriptor, limit + 1 - len(data))
         finally:
             os.close(descriptor)
 
@@ -203,27 +203,14 @@ class FileSystem:
         """Returns the status of what stands at a path, of a link itself."""
         return os.lstat(self._checked(path))
 
-    def read_named(self, path: str, limit: int) -> bytes:
-        """Returns the bytes of a file that the user named, anywhere, pipes included; at most `limit` + 1."""
-        try:
-            descriptor = os.open(_native(path), os.O_RDONLY | _FLAGS)
-        except ValueError as error:  # a NUL, or text that no file name can hold
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path) from error
-        try:
-            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-            return _read_all(descriptor, limit)
-        finally:
-            os.close(descriptor)
-
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def make_root(self) -> None:
         """Makes the root and its parents, private to the user, where they are missing."""
-        if not os.path.lexists(_native(self.root)):
-            os.makedirs(_native(self.root), mode=0o700, exist_ok=True)
+        if not os.path.lexists(native_path(self.root)):
+            os.makedirs(native_path(self.root), mode=0o700, exist_ok=True)
             parent = os.path.dirname(self.root)
-            _sync_folder(_native(parent))
+            _sync_folder(native_path(parent))
 
     def make_folder(self, path: str) -> None:
         """Makes a folder; one that is there already is left alone."""
@@ -342,26 +329,6 @@ class FileSystem:
                 if getattr(error, "winerror", None) not in _SHARING_ERRORS or self._clock.monotonic() >= deadline:
                     raise
             self._clock.sleep(0.01)
-
-
-def _native(path: str) -> str | bytes:
-    """Returns a path in UTF-8 whatever the locale says: file names do not depend on who runs the program."""
-    if _NATIVE_IS_UTF8:
-        return path
-    return path.encode("utf-8", "surrogateescape")
-
-
-def _read_all(descriptor: int, limit: int) -> bytes:
-    """Reads to the end of a file, or one byte past the limit."""
-    parts: list[bytes] = []
-    total = 0
-    while total <= limit:
-        part = os.read(descriptor, min(limit + 1 - total, 1 << 20))
-        if not part:
-            break
-        parts.append(part)
-        total += len(part)
-    return b"".join(parts)
 
 
 def _sync(descriptor: int) -> None:

@@ -64,13 +64,22 @@ def is_folder(path: str) -> bool:
     return status is not None and stat.S_ISDIR(status.st_mode)
 
 
+def normal_path(path: str, current_folder: Callable[[], str]) -> str:
+    """Returns a path as absolute and normal, its links as they are, but for those that a `..` goes back over."""
+    whole = path if os.path.isabs(path) else os.path.join(current_folder(), path)
+    anchor, names = split(whole)
+    back = max((at for at, name in enumerate(names) if name == ".."), default=-1) + 1
+    start = Walker().walk(Place(anchor), "/".join(names[:back])) if back else Place(anchor)
+    return os.path.normpath(start.path + os.sep + os.sep.join(names[back:]))
+
+
 def _target(path: str) -> str:
     """Returns where a link leads, without the prefix that Windows puts before an absolute path."""
     target = os.readlink(path) if _NATIVE_IS_UTF8 else _text(os.readlink(path.encode("utf-8", "surrogateescape")))
     return target[4:] if WINDOWS and target.startswith("\\\\?\\") and target[5:6] == ":" else target
 
 
-def _names_in(folder: str) -> list[str]:
+def names_in(folder: str) -> list[str]:
     """Returns the names in a folder."""
     return [_text(name) for name in os.listdir(_native(folder))]
 
@@ -204,7 +213,7 @@ class Walker:
         if WINDOWS:
             return CASE
         try:
-            names = _names_in(place.path)
+            names = names_in(place.path)
         except PermissionError:  # it may be searched but not listed
             return CASE
         except (NotADirectoryError, FileNotFoundError):  # a folder that may once stand there will be like its own
@@ -289,7 +298,7 @@ def _finds(folder: str, name: str, other: str | None, status: os.stat_result) ->
     if found is None:
         return False
     try:
-        listed = _names_in(folder)
+        listed = names_in(folder)
     except PermissionError:  # it may be searched but not listed; then two hard links of one file look like one name
         return _is_same(found, status)
     return name not in listed or other not in listed
@@ -298,7 +307,7 @@ def _finds(folder: str, name: str, other: str | None, status: os.stat_result) ->
 def _spelling(folder: str, name: str, status: os.stat_result, fold: str) -> str:
     """Returns a name as it is spelled on the disk. Windows finds files under short names (`PROGRA~1`) too."""
     try:
-        names = _names_in(folder)
+        names = names_in(folder)
     except PermissionError:  # it may be searched but not listed; names are compared folded in any case
         return name
     if name in names:

@@ -276,8 +276,8 @@ def test_near_command() -> None:
     for row in COMMANDS:
         *above, last = row.path
         names = {each.path[len(above)] for each in COMMANDS if list(each.path[: len(above)]) == above}
-        others = " ".join(["", *names - {last}])
-        for typed in {each for each in mistyped(last) if f" {each}" not in others} - names:
+        # What another name begins with may mean that one.
+        for typed in {word for word in mistyped(last) if f" {word}" not in " ".join(["", *names])}:
             error = refused(*above, typed)
             assert (f"did you mean {row.name}?" in error.message, error.next) == (True, f"agent-chat {row.name} --help")
 
@@ -395,7 +395,6 @@ def test_understanding_a_line_loads_nothing_slow() -> None:
         "parse(['post', 'dev', '--as', 'bob', '--title=t', '--json'], COMMANDS);"
         "slow = 're json typing argparse difflib textwrap collections enum functools dataclasses contextlib'.split();"
         "print([name for name in slow if name in sys.modules])"
-    )
-    # -S: what the site module loads is not ours.
+    )  # -S: what the site module loads is not ours
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

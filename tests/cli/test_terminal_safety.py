@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,17 @@ def assert_safe(result: Result) -> None:
 
 
 @pytest.fixture
-def hostile(tmp_path: Path) -> Path:
+def referenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a hostile name."""
+    return plant(tmp_path_factory.mktemp("elsewhere") / HOSTILE, "x")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, referenced: Path) -> Path:
     """A root where every text that a person can choose is hostile."""
     run(["init", "dev", "--topic", HOSTILE], tmp_path)
     folder = tmp_path / "dev"
-    args = ["--body", FORGED, "--ref", f"path:{HOSTILE}", "--key", HOSTILE]
+    args = ["--body", FORGED, "--ref", f"path:{referenced}", "--key", HOSTILE]
     posted = run(["post", "dev", "--from", "alice", "--title", f"T\n{HOSTILE}", *args], tmp_path)
     assert posted.status == 0
     assert_safe(posted)
@@ -120,11 +127,14 @@ def test_a_late_or_unreadable_file_is_named_safely(hostile: Path) -> None:
     assert_safe(result)
 
 
-def test_the_values_themselves_are_whole_in_json(hostile: Path) -> None:
-    message = run(["show", "dev", "1", "--json"], hostile).json["message"]
+def test_the_values_themselves_are_whole_in_json(hostile: Path, referenced: Path) -> None:
+    document = run(["show", "dev", "1", "--json"], hostile).json
+    message = document["message"]
     assert message["title"] == f"T\n{HOSTILE}"
     assert message["body"] == FORGED
-    assert message["refs"] == [f"path:{HOSTILE}"]
+    (ref,) = message["refs"]
+    assert ref == f"path:{referenced}#sha256:{hashlib.sha256(b'x').hexdigest()}"
+    assert document["refs"] == [{"ref": ref, "state": "same"}]
 
 
 @pytest.mark.parametrize("command", [["read", "dev", "--as", "zoe"], ["show", "dev", "1"], ["peek", "dev"]])

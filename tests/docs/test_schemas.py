@@ -236,7 +236,7 @@ def test_the_front_matter_of_a_message_keeps_to_its_schema(tmp_path: Path) -> No
     plant(tmp_path / "dev" / "task-1.md")
     calls = (
         (*post, "alice", "--to", "bob", "--topic", "a/b", "--status", "decision", "--key", "k", "--body", "x"),
-        (*post, "bob", "--reply", "1", "--ref", "path:a", "--ref", "commit:0a1b2c"),
+        (*post, "bob", "--reply", "1", "--ref", f"path:{__file__}", "--ref", "commit:0a1b2c"),
         ("claim", "dev", "task-1.md", "--as", "bob"),
     )
     for call in calls:

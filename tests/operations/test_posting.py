@@ -55,7 +55,7 @@ def test_what_is_posted_is_what_is_read(room: Room) -> None:
         to="bob, @carol,BOB",
         reply="1",
         status="decision",
-        refs=("path:src/a.py", "commit:abc"),
+        refs=(f"path:/src/a#1.py#sha256:{'0' * 64}", "commit:abcd"),
         key="k",
     )
     message = room.message(posted.seq)
@@ -68,7 +68,7 @@ def test_what_is_posted_is_what_is_read(room: Room) -> None:
         "reply_to": 1,
         "topic": "api/v2",
         "status": "decision",
-        "refs": ("path:src/a.py", "commit:abc"),
+        "refs": (f"path:/src/a#1.py#sha256:{'0' * 64}", "commit:abcd"),
         "key": "k",
         "created": "2026-01-02T03:04:05+00:00",
     }

@@ -108,6 +108,9 @@ class RecordingFileSystem(FileSystem):
     def read_named(self, path: str, limit: int) -> bytes:
         return self._do("read_named", (path, limit), lambda: FileSystem.read_named(self, path, limit))
 
+    def read_part(self, path: str, offset: int, size: int) -> tuple[bytes, os.stat_result]:
+        return self._do("read_part", (path, offset, size), lambda: FileSystem.read_part(self, path, offset, size))
+
     def root_status(self) -> os.stat_result:
         return self._do("root_status", (self.root,), lambda: FileSystem.root_status(self))
 

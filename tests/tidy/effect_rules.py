@@ -13,12 +13,17 @@ DISK_MODULES = (
     "agent_chat.storage.file_lock",
     "agent_chat.storage.watch",
     "agent_chat.storage.real_place",
+    "agent_chat.storage.named_files",
 )
 # Looks at the disk anywhere, outside the chat root too, and so may do nothing but look: module -> what it may use.
 READING_MODULES = {
     "agent_chat.storage.real_place": tuple(
         "fcntl.ioctl os.close os.listdir os.lstat os.open os.pathconf os.path.samestat os.readlink os.stat_result"
         " os.O_CLOEXEC os.O_DIRECTORY os.O_NONBLOCK os.O_RDONLY".split()
+    ),
+    "agent_chat.storage.named_files": tuple(
+        "os.close os.fstat os.lseek os.open os.read os.stat os.stat_result os.SEEK_SET"
+        " os.O_BINARY os.O_CLOEXEC os.O_NOCTTY os.O_NOINHERIT os.O_NONBLOCK os.O_RDONLY".split()
     ),
 }
 CLOCK_MODULE = "agent_chat.storage.workspace"
@@ -86,7 +91,7 @@ def disk(module: str, source: str) -> list[Finding]:
             for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.Attribute) and node.attr in PATHLIB_DISK
         ]
-    where = "only storage/filesystem.py, file_lock.py, watch.py and real_place.py touch the disk"
+    where = "only storage/filesystem.py, named_files.py, file_lock.py, watch.py and real_place.py touch it"
     return [Finding(module, line, f"uses {name}; {where}") for line, name in sorted(set(found))]
 
 

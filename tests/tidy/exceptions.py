@@ -23,6 +23,9 @@ LATE_IMPORTS = {
     "agent_chat.hooks.payload": {
         "json": "for what tools write and records may not hold, and for what is too long",
     },
+    "agent_chat.storage.file_digest": {
+        "hashlib": "files are hashed for those who name one, and for nobody else",
+    },
     "agent_chat.operations.session_memory": {
         "hashlib": "for ids that are longer than any host's",
     },

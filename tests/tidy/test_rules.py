@@ -13,7 +13,7 @@ from tests.tidy.rules import RULES
 RECORD, STORE, SEAM = "agent_chat.records.claim", "agent_chat.storage.channel", "agent_chat.storage.filesystem"
 LOCK, WORKSPACE, NOUN = "agent_chat.storage.file_lock", "agent_chat.storage.workspace", "agent_chat.operations.tasks"
 MAIN, OUTPUT, HANDLER = "agent_chat.cli.main", "agent_chat.cli.output", "agent_chat.cli.task_commands"
-PLACE = "agent_chat.storage.real_place"
+PLACE, NAMED = "agent_chat.storage.real_place", "agent_chat.storage.named_files"
 INIT, START, NAMES = "agent_chat.__init__", "agent_chat.__main__", "agent_chat.names"
 
 CHECKING = "if TYPE_CHECKING:\n    "
@@ -56,6 +56,8 @@ BAD = [
     ("disk", HANDLER, "def f():\n    from pathlib import Path\n    return Path(a).read_text()"),
     ("reading", PLACE, "import os\nos.open(a, os.O_WRONLY)"),
     ("reading", PLACE, "import os\nos.open(a, os.O_RDONLY | os.O_CREAT)"),
+    ("reading", NAMED, "import os\nos.open(a, os.O_RDWR)"),
+    ("reading", NAMED, "import os\nos.listdir(a)"),
     ("reading", PLACE, "import os\nos.open(a, 1)"),
     ("reading", PLACE, "from os import open\nopen(a, b | 64)"),
     ("reading", PLACE, "import os\ngetattr(os, 'unlink')(a)"),
@@ -140,6 +142,7 @@ GOOD = [
     ("disk", HANDLER, "from pathlib import PurePath\nPurePath(a).name"),
     ("reading", PLACE, "import os, fcntl\nos.lstat(a)\nos.open(a, os.O_RDONLY)\nfcntl.ioctl(a, _GET_FLAGS, b)"),
     ("reading", PLACE, "from os import path\npath.join(a, os.sep)"),
+    ("reading", NAMED, "import os\nos.read(os.open(a, os.O_RDONLY), 9)"),
     ("reading", SEAM, "import os\nos.unlink(a)"),
     ("environment", MAIN, "import os, sys\nsys.exit(os.environ['X'])"),
     ("environment", NOUN, "import sys\nsys.platform\nplan.argv\ninput = 1"),
