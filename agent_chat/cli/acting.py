@@ -7,6 +7,7 @@ from agent_chat.cli import root
 from agent_chat.cli.message_text import AUDIT_RUN, json_size, text_size
 from agent_chat.cli.root import recoded
 from agent_chat.errors import ChatError
+from agent_chat.operations.access import require_on
 from agent_chat.operations.leases import Actor
 from agent_chat.operations.participants import participant
 from agent_chat.operations.reading import Bounds
@@ -14,7 +15,7 @@ from agent_chat.storage.channel import open_channel, open_channel_unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_chat.cli.command import Reply, Request
     from agent_chat.storage.channel import Channel
@@ -100,3 +101,12 @@ def bounds_of(request: Request, *, limit: str = "limit") -> Bounds:
         measure=json_size if request.as_json else text_size,
         audit_run=None if request.as_json else AUDIT_RUN,
     )
+
+
+def guard_of(request: Request) -> Callable[[], None]:
+    """Returns what a call that blocks asks once a second: it fails where the call may not go on."""
+
+    def guard() -> None:
+        require_on(request.workspace)
+
+    return guard

@@ -6,7 +6,7 @@ its text. What several commands take alike is declared once, above the table.
 
 from __future__ import annotations
 
-from agent_chat.cli import event_table, host_table, lock_table, state_table, task_table
+from agent_chat.cli import event_table, host_table, lock_table, owner_table, state_table, task_table
 from agent_chat.cli.arguments import (
     AFTER,
     AFTER_CURSOR,
@@ -273,6 +273,7 @@ COMMANDS: tuple[Command, ...] = (
     *lock_table.ROWS,
     *state_table.ROWS,
     *event_table.ROWS,
+    *owner_table.ROWS,
     Command(
         path=("doctor",),
         summary="Checks a channel, or all, and names each finding with its remedy.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat.cli import condition_commands
-from agent_chat.cli.acting import agent_text, bounds_of
+from agent_chat.cli.acting import agent_text, bounds_of, guard_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.page_reply import page_fields, page_text, page_warnings
 from agent_chat.errors import ChatError
@@ -43,6 +43,7 @@ def wait(request: Request) -> Reply:
         bounds=bounds_of(request),
         after=after,
         reply_to=_reply_to(request, channels),
+        guard=guard_of(request),
     )
     outcome = waiting.wait(asked)
     keeps = after is not None or request.flag("peek")

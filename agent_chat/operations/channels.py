@@ -8,10 +8,10 @@ from agent_chat.operations.participants import first_spelling
 from agent_chat.records import channel_meta
 from agent_chat.records.channel_meta import ChannelMeta
 from agent_chat.records.value import Value
-from agent_chat.storage import layout, publication
-from agent_chat.storage.channel import LOCK_SECONDS, Channel, channel_names
-from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage import deleted_channels, layout, publication
+from agent_chat.storage.channel import Channel, channel_names
 from agent_chat.storage.message_store import newest
+from agent_chat.storage.root_lock import RootLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,10 +85,7 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
     files = workspace.files
     files.make_root()
     workspace.require_root()
-    lock = FileLock(files, layout.root_lock(workspace.root), workspace.clock)
-    if not lock.acquire(LOCK_SECONDS):
-        raise ChatError("CHANNEL_BUSY", f"{lock.path} was locked{lock.holder()} for {LOCK_SECONDS:.0f} s")
-    try:
+    with RootLock(workspace):
         taken = names.spelling(channel_names(workspace), meta.channel)
         if taken is not None:
             raise ChatError(
@@ -107,8 +104,6 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
         # The record makes the channel: until it is there, a folder of that name is no channel.
         temporary = publication.write_temporary(workspace, channel.layout, channel_meta.render(record))
         publication.name_new(files, temporary, channel.layout.meta)
-    finally:
-        lock.release()
     return channel
 
 
@@ -125,10 +120,31 @@ def write_git_files(channel: Channel) -> list[str]:
     return written
 
 
-def overview(channel: Channel) -> Overview:
-    """Returns what a list says of a channel; the last message is the last valid one among the highest ten."""
+def sweep_deleted(workspace: Workspace) -> tuple[list[str], list[str]]:
+    """Removes what is left of deleted channels, under the lock of the root.
+
+    Returns the paths that are gone, and a line for each that could not be removed in full.
+    """
+    gone: list[str] = []
+    failures: list[str] = []
+    for path in deleted_channels.leftovers(workspace):
+        try:
+            deleted_channels.sweep(workspace, path)
+            gone.append(path)
+        except OSError as error:
+            failures.append(f"{path}, of a channel that was deleted, could not be removed in full: {error}")
+    return gone, failures
+
+
+def overview(channel: Channel, *, speaks: bool = True) -> Overview:
+    """Returns what a list says of a channel; the last message is the last valid one among the highest ten.
+
+    Unless it `speaks`, no message is looked at.
+    """
     numbers = channel.messages.numbers()
     last: Stored | None = None
+    if not speaks:
+        return Overview(channel=channel, count=len(numbers), latest=numbers.highest, last=None)
     for tries, (seq, files) in enumerate(numbers.before(numbers.highest + 1)):
         last = newest(channel.messages.stored(seq, files))
         if last is not None or tries >= 10:

@@ -135,10 +135,11 @@ def stale_temporaries(workspace: Workspace, places: ChannelLayout, *, derived: b
     if derived:
         listed = workspace.files.list_folder(places.folder)
         found += sorted(places.file(name) for name in listed if layout.is_derived_temporary(name))
-    return [path for path in found if _is_stale(workspace, path)]
+    return [path for path in found if is_stale(workspace, path)]
 
 
-def _is_stale(workspace: Workspace, path: str) -> bool:
+def is_stale(workspace: Workspace, path: str) -> bool:
+    """Tells whether a temporary is older than an hour."""
     try:
         status = workspace.files.status(path)
     except FileNotFoundError:
