@@ -16,6 +16,7 @@ from agent_chat.storage.workspace import shell_word
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.cli.command import Request
+    from agent_chat.storage.channel import Channel
 
 
 def show(request: Request) -> Reply:
@@ -56,7 +57,7 @@ def _days(word: str) -> int | None:
 def delete_channel(request: Request) -> Reply:
     """Deletes a channel."""
     who = _person(request)
-    channel = channel_of(request)
+    channel = _channel(request)
     tree, warnings = _kept_by_git(request)
     messages = len(channel.messages.numbers())
     kept = f"; git keeps what was committed in {safe_line(tree)}" if tree else ""
@@ -69,6 +70,16 @@ def delete_channel(request: Request) -> Reply:
         summary=line,
         warnings=warnings + deleted.warnings,
     )
+
+
+def _channel(request: Request) -> Channel:
+    """Opens the channel; where it is gone, what a call that was interrupted left of it goes too."""
+    try:
+        return channel_of(request)
+    except ChatError as error:
+        if error.code == "CHANNEL_NOT_FOUND" and ownership.sweep(request.workspace):
+            error.message += "; what was left of a deleted one is removed"
+        raise
 
 
 def _kept_by_git(request: Request) -> tuple[str | None, tuple[str, ...]]:

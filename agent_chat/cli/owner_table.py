@@ -13,7 +13,7 @@ NOTES = "For a person at a terminal, without a session token; what is decided mu
 ROWS = (
     Command(
         path=("owner",),
-        summary="Shows what the owner has set: whether chat is on, and how long messages stay.",
+        summary="Shows whether chat is on, and how long messages stay.",
         handler=f"{OWNER}:show",
     ),
     Command(

@@ -13,6 +13,7 @@ from agent_chat.records.owner_log import Entry
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, owner_store
 from agent_chat.storage.channel import open_channel
+from agent_chat.storage.deleted_channels import leftovers
 from agent_chat.storage.journal import JOURNALS
 from agent_chat.storage.publication import LockLostError, NotTakenBackError, exists
 from agent_chat.storage.root_lock import RootLock
@@ -75,17 +76,13 @@ def _carry_out(workspace: Workspace, entry: Entry, act: Callable[[], None], stan
         owner_store.note(workspace, entry)
         act()
     except (OSError, ChatError, KeyboardInterrupt) as error:
-        reason = error.message if isinstance(error, ChatError) else str(error)
-        _note_failure(workspace, entry.replace(failed=reason or "interrupted"), stands)
+        reason = error.message if isinstance(error, ChatError) else str(error) or "interrupted"
+        try:
+            owner_store.note(workspace, entry.replace(now=stands(), failed=reason))
+        except (OSError, ChatError) as another:
+            message = f"{reason}; nor does {layout.OWNER_LOG} say that it failed: {another}"
+            raise ChatError("IO_ERROR", message, next=workspace.call("owner"), where=workspace.where()) from error
         raise
-
-
-def _note_failure(workspace: Workspace, entry: Entry, stands: Callable[[], object]) -> None:
-    """Notes that a decision did not come about, where the disk takes that; its caller is told in any case."""
-    try:
-        owner_store.note(workspace, entry.replace(now=stands()))
-    except (OSError, ChatError):
-        return  # the first failure is the one that is told
 
 
 def delete_channel(workspace: Workspace, name: str, who: str) -> Deleted:
@@ -108,6 +105,15 @@ def delete_channel(workspace: Workspace, name: str, who: str) -> Deleted:
             _carry_out(workspace, entry, lambda: _move_away(mutation), stands)
         _, warnings = sweep_deleted(workspace)
     return Deleted(channel=channel.name, messages=messages, warnings=tuple(warnings))
+
+
+def sweep(workspace: Workspace) -> bool:
+    """Removes what is left of deleted channels; tells whether there was something, and none of it is left."""
+    if not leftovers(workspace):
+        return False
+    with RootLock(workspace):
+        gone, failures = sweep_deleted(workspace)
+    return bool(gone) and not failures
 
 
 def _move_away(mutation: Mutation) -> None:

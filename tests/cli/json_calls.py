@@ -19,6 +19,7 @@ PAGE = "messages latest_seq has_more next_after cursor"
 CHANGED = "task seq"
 GRANTED = "task claim seq"
 LOCKED = "lock seq"
+OWNER = "access retention_days"
 STATE = "schema_version topic as_of decisions open_tasks blockers owners path_locks verification incomplete warnings"
 
 # One call of each command that works in the root that `make_root` makes, after those of FIRST.
@@ -62,6 +63,10 @@ CALLS: dict[str, tuple[str, ...]] = {
     "compact": ("compact", "work"),
     "event post": ("event", "post", "dev", "--from", "bob", "--type", "status", "--harness", "omp", "--status", "busy"),
     "event read": ("event", "read", "dev"),
+    "owner": ("owner",),
+    "owner access": ("owner", "access", "off", "--as", "carol"),
+    "owner retention": ("owner", "retention", "30", "--as", "carol"),
+    "channel delete": ("channel", "delete", "dev", "--as", "carol"),
     "doctor": ("doctor", "dev"),
     "hook": ("hook", "session-start", "--host", "claude"),
     "setup": ("setup", "claude", "--print"),
@@ -84,7 +89,7 @@ FIRST = {
 }
 # The leases that these take over are granted by a clock of the past.
 LONG_AGO = ("task recover", "recover")
-ONCE = ("init", "claim", "leave", "task create", "task claim", "task recover", "unlock", "recover")
+ONCE = ("init", "claim", "leave", "task create", "task claim", "task recover", "unlock", "recover", "channel delete")
 
 FIELDS = {
     "init": "channel path members",
@@ -123,6 +128,10 @@ FIELDS = {
     "state": STATE,
     "compact": f"{STATE} file seq",
     "event post": "seq file event",
+    "owner": OWNER,
+    "owner access": OWNER,
+    "owner retention": OWNER,
+    "channel delete": "channel messages",
     "doctor": "findings fixed",
     "setup": "host files next",
     "hook": "event host output notes",
@@ -136,7 +145,7 @@ def make_root(folder: Path) -> Path:
         answer(folder, *call)
     answer(folder, "post", "dev", "--from", "alice", "--title", "two", "--to", "bob", "--status", "decision")
     plant(folder / "dev" / "task-1.md")
-    answer(folder, "init", "work")
+    answer(folder, "init", "work", "--humans", "carol")
     answer(folder, "task", "create", "work", "t-1", "--from", "alice", "--title", "t")
     return folder
 

@@ -275,7 +275,7 @@ def mistyped(word: str) -> Iterator[str]:
 def test_near_command() -> None:
     for row in COMMANDS:
         *above, last = row.path
-        names = {each.path[len(above)] for each in COMMANDS if list(each.path[: len(above)]) == above}
+        names = {each.path[len(above)] for each in COMMANDS if list(each.path[:-1][: len(above)]) == above}
         for typed in set(mistyped(last)) - names:
             error = refused(*above, typed)
             assert (f"did you mean {row.name}?" in error.message, error.next) == (True, f"agent-chat {row.name} --help")

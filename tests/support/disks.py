@@ -184,6 +184,10 @@ def _apply(names: dict[str, int], change: _Change) -> None:
     names[change.name] = change.data
     if change.source:
         names.pop(change.source, None)
+    if change.source and change.data == _FOLDER:
+        inside = change.source + os.sep
+        for name in [name for name in names if name.startswith(inside)]:
+            names[os.path.join(change.name, name[len(inside) :])] = names.pop(name)
 
 
 def _kept(pending: Sequence[_Change], limit: int) -> Iterable[tuple[_Change, ...]]:
@@ -257,7 +261,7 @@ def _carry_out(model: _Model, step: Step, root: str) -> None:
         model.change(names[1], model.live[names[0]])
     elif step.name == "replace":
         model.change(names[1], model.live[names[0]], source=names[0])
-    elif step.name == "remove":
+    elif step.name in ("remove", "remove_folder"):
         model.change(names[0], None)
     elif step.name == "sync_folder":
         model.sync_folder(names[0])

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 MAIN = "agent_chat.cli.main"
 MESSAGE, ENTRY, UNKNOWN = "message", "journal-entry", "unknown"
-SESSION, TRACE = "session-memory", "hook-trace"
+SESSION, TRACE, OWNER = "session-memory", "hook-trace", "owner-settings"
 # The place of each kind of record, below the root, written with slashes.
 PLACES = {
+    OWNER: re.compile(r"_owner\.json"),
     "channel-meta": re.compile(r"[^/]+/_meta\.json"),
     MESSAGE: re.compile(r"[^/]+/\d{4,9}-[^/]+\.md"),
     "task": re.compile(r"[^/]+/tasks/[^./][^/]*\.json"),
@@ -37,9 +38,11 @@ PLACES = {
     TRACE: re.compile(r"_hooks/[^/]+\.ran"),
 }
 OF_HOOKS = (SESSION, TRACE)
+OF_ROOT = (OWNER, *OF_HOOKS)
 # What is no record: caches, cursors, locks, what git is told, the summary, and the markers that people lay down.
 _OTHERS = re.compile(
-    r"\.git(ignore|attributes)|\.lock|tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
+    r"_owner\.log|\._owner\.json\.tmp\.[0-9a-f]{16}|\.deleted-[^/]*(/.*)?"
+    r"|\.git(ignore|attributes)|\.lock|tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
 )
 _PENDING = f"{os.sep}.pending.md"
 _CACHE = f"{os.sep}.cache{os.sep}"
