@@ -7,7 +7,6 @@ from agent_chat.cli import root
 from agent_chat.cli.message_text import AUDIT_RUN, json_size, text_size
 from agent_chat.cli.root import recoded
 from agent_chat.errors import ChatError
-from agent_chat.operations.access import require_on
 from agent_chat.operations.leases import Actor
 from agent_chat.operations.participants import participant
 from agent_chat.operations.reading import Bounds
@@ -104,7 +103,9 @@ def bounds_of(request: Request, *, limit: str = "limit") -> Bounds:
 
 
 def guard_of(request: Request) -> Callable[[], None]:
-    """Returns what a call that blocks asks once a second: it fails where the call may not go on."""
+    """Returns what a call that takes its time asks meanwhile: it fails where the call may not go on."""
+
+    from agent_chat.operations.access import require_on
 
     def guard() -> None:
         require_on(request.workspace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat.cli import message_text
-from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, reader_of
+from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, guard_of, reader_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.page_reply import late_line, page_reply
 from agent_chat.errors import ChatError
@@ -35,6 +35,7 @@ def post(request: Request) -> Reply:
         key=request.optional_text("key"),
         if_seq=request.optional_integer("if_seq"),
     )
+    guard_of(request)()  # the body may have taken its time to come
     posted = messages.post(channel, draft)
     line = f"#{posted.seq} {channel.name}/{safe_line(posted.file)}" + (" (posted before)" if posted.repeated else "")
     return Reply(

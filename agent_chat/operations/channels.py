@@ -8,7 +8,7 @@ from agent_chat.operations.participants import first_spelling
 from agent_chat.records import channel_meta
 from agent_chat.records.channel_meta import ChannelMeta
 from agent_chat.records.value import Value
-from agent_chat.storage import deleted_channels, layout, publication
+from agent_chat.storage import layout, publication
 from agent_chat.storage.channel import Channel, channel_names
 from agent_chat.storage.message_store import newest
 from agent_chat.storage.root_lock import RootLock
@@ -118,22 +118,6 @@ def write_git_files(channel: Channel) -> list[str]:
             publication.name_new(workspace.files, temporary, target)
             written.append(name)
     return written
-
-
-def sweep_deleted(workspace: Workspace) -> tuple[list[str], list[str]]:
-    """Removes what is left of deleted channels, under the lock of the root.
-
-    Returns the paths that are gone, and a line for each that could not be removed in full.
-    """
-    gone: list[str] = []
-    failures: list[str] = []
-    for path in deleted_channels.leftovers(workspace):
-        try:
-            deleted_channels.sweep(workspace, path)
-            gone.append(path)
-        except OSError as error:
-            failures.append(f"{path}, of a channel that was deleted, could not be removed in full: {error}")
-    return gone, failures
 
 
 def overview(channel: Channel, *, speaks: bool = True) -> Overview:

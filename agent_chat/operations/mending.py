@@ -8,9 +8,9 @@ recovery looks for the audit message by the name that it was to have.
 from __future__ import annotations
 
 from agent_chat.errors import ChatError
-from agent_chat.operations.channels import sweep_deleted, write_git_files
+from agent_chat.operations.channels import write_git_files
 from agent_chat.records.message import is_renumbered
-from agent_chat.storage import deleted_channels, owner_store, publication
+from agent_chat.storage import deleted_channels, owner_changes, publication
 from agent_chat.storage.filesystem import is_file
 from agent_chat.storage.journal import JOURNALS
 from agent_chat.storage.root_lock import RootLock
@@ -59,13 +59,13 @@ def mend_root(workspace: Workspace, done: list[str]) -> None:
 
     A line for each thing done is added to `done`; fails with IO_ERROR where something could not be removed in full.
     """
-    if not deleted_channels.leftovers(workspace) and not owner_store.stale_temporaries(workspace):
+    if not deleted_channels.leftovers(workspace) and not owner_changes.stale_temporaries(workspace):
         return
     with RootLock(workspace):
-        for path in owner_store.stale_temporaries(workspace):
+        for path in owner_changes.stale_temporaries(workspace):
             workspace.files.remove(path)
             done.append(f"removed {path}")
-        gone, failures = sweep_deleted(workspace)
+        gone, failures = deleted_channels.sweep_all(workspace)
         done += [f"removed {path}" for path in gone]
     if failures:
         raise ChatError("IO_ERROR", "; ".join(failures), where=workspace.where())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_chat.errors import ChatError
 from agent_chat.operations.findings import Finding, unreadable
-from agent_chat.storage import deleted_channels, layout, owner_store
+from agent_chat.storage import deleted_channels, layout, owner_changes, owner_store
 from agent_chat.storage.filesystem import is_file, path_of
 
 TYPE_CHECKING = False
@@ -20,9 +20,9 @@ def check(workspace: Workspace) -> Iterator[Finding]:
     try:
         owner_store.load(workspace)
     except ChatError as error:
-        yield Finding(
-            id="owner.valid", path=settings, message=error.message, remedy="mend the file by hand, or remove it"
-        )
+        message = error.message.removeprefix(f"{settings}: ")
+        remedy = "mend the file by hand; removed, it means that chat is on and messages stay"
+        yield Finding(id="owner.valid", path=settings, message=message, remedy=remedy)
     except OSError as error:
         yield unreadable(settings, error, id="owner.valid")
     try:
@@ -49,6 +49,6 @@ def _check_leftovers(workspace: Workspace) -> Iterator[Finding]:
     for path in deleted_channels.leftovers(workspace):
         message = "it is left of a channel that was deleted"
         yield Finding(id="root.deleted", path=path, message=message, remedy=remedy)
-    for path in owner_store.stale_temporaries(workspace):
+    for path in owner_changes.stale_temporaries(workspace):
         message = "its writer died more than an hour ago"
         yield Finding(id="temporary.stale", path=path, message=message, remedy=remedy)

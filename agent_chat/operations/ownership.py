@@ -7,13 +7,12 @@ Who is a person, and that the value was typed again, is told by the caller.
 from __future__ import annotations
 
 from agent_chat.errors import ChatError
-from agent_chat.operations.channels import sweep_deleted
 from agent_chat.records import owner_log, owner_settings
 from agent_chat.records.owner_log import Entry
 from agent_chat.records.value import Value
-from agent_chat.storage import layout, owner_store
+from agent_chat.storage import layout, owner_changes, owner_store
 from agent_chat.storage.channel import open_channel
-from agent_chat.storage.deleted_channels import leftovers
+from agent_chat.storage.deleted_channels import leftovers, sweep_all
 from agent_chat.storage.journal import JOURNALS
 from agent_chat.storage.publication import LockLostError, NotTakenBackError, exists
 from agent_chat.storage.root_lock import RootLock
@@ -56,7 +55,7 @@ def _change(workspace: Workspace, who: str, what: str, plan: Callable[[OwnerSett
         entry = _entry(workspace, who, what, _value(before, what), _value(after, what))
 
         def store() -> None:
-            owner_store.store(workspace, after)
+            owner_changes.store(workspace, after)
 
         _carry_out(workspace, entry, store, lambda: _value(owner_store.load(workspace), what))
     return after
@@ -73,12 +72,12 @@ def _entry(workspace: Workspace, who: str, what: str, was: object, now: object, 
 def _carry_out(workspace: Workspace, entry: Entry, act: Callable[[], None], stands: Callable[[], object]) -> None:
     """Does what a person decided, after it was logged; where that fails the log says so, and what `stands` now."""
     try:
-        owner_store.note(workspace, entry)
+        owner_changes.note(workspace, entry)
         act()
     except (OSError, ChatError, KeyboardInterrupt) as error:
         reason = error.message if isinstance(error, ChatError) else str(error) or "interrupted"
         try:
-            owner_store.note(workspace, entry.replace(now=stands(), failed=reason))
+            owner_changes.note(workspace, entry.replace(now=stands(), failed=reason))
         except (OSError, ChatError) as another:
             message = f"{reason}; nor does {layout.OWNER_LOG} say that it failed: {another}"
             raise ChatError("IO_ERROR", message, next=workspace.call("owner"), where=workspace.where()) from error
@@ -103,7 +102,7 @@ def delete_channel(workspace: Workspace, name: str, who: str) -> Deleted:
                 return entry.was if exists(workspace.files, channel.layout.meta) else entry.now
 
             _carry_out(workspace, entry, lambda: _move_away(mutation), stands)
-        _, warnings = sweep_deleted(workspace)
+        _, warnings = sweep_all(workspace)
     return Deleted(channel=channel.name, messages=messages, warnings=tuple(warnings))
 
 
@@ -112,7 +111,7 @@ def sweep(workspace: Workspace) -> bool:
     if not leftovers(workspace):
         return False
     with RootLock(workspace):
-        gone, failures = sweep_deleted(workspace)
+        gone, failures = sweep_all(workspace)
     return bool(gone) and not failures
 
 

@@ -20,6 +20,22 @@ def leftovers(workspace: Workspace) -> list[str]:
     return [layout.join(workspace.root, name) for name in sorted(listed) if name.startswith(layout.DELETED_PREFIX)]
 
 
+def sweep_all(workspace: Workspace) -> tuple[list[str], list[str]]:
+    """Removes what is left of deleted channels.
+
+    Returns the paths that are gone, and a line for each that could not be removed in full.
+    """
+    gone: list[str] = []
+    failures: list[str] = []
+    for path in leftovers(workspace):
+        try:
+            sweep(workspace, path)
+            gone.append(path)
+        except OSError as error:
+            failures.append(f"{path}, of a channel that was deleted, could not be removed in full: {error}")
+    return gone, failures
+
+
 def sweep(workspace: Workspace, path: str) -> None:
     """Removes the folder of a deleted channel with all that is in it; links are removed, never followed.
 

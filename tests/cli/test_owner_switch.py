@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_chat.cli import terminal
+from agent_chat.cli import standard_input, terminal
 from agent_chat.cli.commands import COMMANDS
 from tests.cli.json_calls import CALLS, LONG_AGO, make_root, prepare
 from tests.cli.leasing import tree_beside
@@ -172,3 +172,15 @@ def test_it_is_said_that_git_keeps_what_was_committed(root: Path, monkeypatch: p
 
 def test_in_a_test_nobody_is_at_a_terminal_by_chance() -> None:
     assert terminal.missing() == "standard input"
+
+
+def test_a_post_whose_body_came_after_the_switch_is_not_published(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def body(_: object) -> str:
+        """It is typed for so long that chat is switched off meanwhile."""
+        plant(root / "_owner.json", OFF)
+        return "text"
+
+    monkeypatch.setattr(standard_input, "body", body)
+    messages = sorted((root / "dev").glob("*.md"))
+    assert call(root, "post", "dev", "--from", "bob", "--title", "t", "--json").code == "ACCESS_DISABLED"
+    assert sorted((root / "dev").glob("*.md")) == messages

@@ -79,7 +79,9 @@ def test_who_cannot_look_does_not_say_that_somebody_is_none(room: Room) -> None:
 
 
 def test_a_disk_that_fails_is_no_answer_either(room: Room) -> None:
-    on = {"only": ("read_file",), "where": "ops"}
-    assert person(failing(room.root, at=1, **on)) == "Carol"
-    error = refused("IO_ERROR", lambda: person(failing(room.root, errno.EACCES, at=1, **on), "erin"))
+    def broken() -> Workspace:
+        return failing(room.root, errno.EACCES, at=1, only=("read_file",), where="ops")
+
+    assert person(broken()) == "Carol"
+    error = refused("IO_ERROR", lambda: person(broken(), "erin"))
     assert "ops" in error.message
