@@ -235,6 +235,27 @@ def test_a_rename_that_is_not_durable_is_taken_back_if_it_can_be(room: Room, bac
         assert "may be back after a loss of power" in str(caught.value)
 
 
+@pytest.mark.parametrize("system", ["posix", "nt"])
+def test_the_lock_is_held_while_the_folder_is_renamed_where_the_system_lets_it(
+    room: Room, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    """Windows renames no folder in which a file is open."""
+    monkeypatch.setattr(channel_module, "system", system)
+    files, held = room.workspace.files, []
+    rename = files.replace
+
+    def replace(source: str, target: str) -> None:
+        lock = FileLock(files, os.path.join(source, ".lock"), room.clock)
+        held.append(not lock.acquire(0, create=False))
+        if lock.held:
+            lock.release()
+        rename(source, target)
+
+    monkeypatch.setattr(files, "replace", replace)
+    assert ownership.delete_channel(room.workspace, "dev", "carol").warnings == ()
+    assert held == [system == "posix"]
+
+
 def test_a_lock_that_was_deleted_while_it_was_held_stops_it(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FileLock, "is_on_disk", lambda _: False)
     refused("CHANNEL_BUSY", lambda: ownership.delete_channel(room.workspace, "dev", "carol"))
