@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from agent_chat.cli import output
+from agent_chat.storage import layout
 from agent_chat.storage.filesystem import FileSystem
 from agent_chat.storage.project_files import ProjectFiles
 
@@ -41,8 +42,7 @@ OF_HOOKS = (SESSION, TRACE)
 OF_ROOT = (OWNER, *OF_HOOKS)
 # What is no record: caches, cursors, locks, what git is told, the summary, and the markers that people lay down.
 _OTHERS = re.compile(
-    r"_owner\.log|\._owner\.json\.tmp\.[0-9a-f]{16}|\.deleted-[^/]*(/.*)?"
-    r"|\.git(ignore|attributes)|\.lock|tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
+    r"_owner\.log|\._owner\.json\.tmp\.[0-9a-f]{16}|\.git(ignore|attributes)|\.lock|tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
 )
 _PENDING = f"{os.sep}.pending.md"
 _CACHE = f"{os.sep}.cache{os.sep}"
@@ -73,6 +73,8 @@ _unnamed: dict[str, bytes] = {}
 
 def kind_of(place: str) -> str | None:
     """The kind of record that belongs at a place; None where none does, UNKNOWN at one that nobody has heard of."""
+    if place.startswith(layout.DELETED_PREFIX):
+        return None  # it was a channel
     for kind, pattern in PLACES.items():
         if pattern.fullmatch(place):
             return kind
