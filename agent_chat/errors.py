@@ -171,7 +171,9 @@ CODES: dict[str, tuple[str, str, str]] = {
     "SETUP_FILE_CONFLICT": (CONFLICT, "Somebody else's file or line stands where ours belongs, or the file was changed while it was being written. Nothing was changed.", "look at the file, then repeat the call"),
     "SETUP_IO_ERROR": (BUSY, "The operating system refused or failed a file operation. The files are as they were, unless the message names one.", "mend what the message names, then repeat the call"),
     "ACCESS_DISABLED": (DENIED, "The owner has switched chat off; nothing is lost. Tasks, path locks, recoveries and doctor still work.", "stop here, and tell the user; the owner switches it on"),
-    "OWNER_SETTINGS_INVALID": (DAMAGED, "The owner's settings cannot be read, so nobody can tell whether chat is on.", "mend _owner.json by hand, or remove it: then chat is on and nothing is pruned"),
+    "OWNER_SETTINGS_INVALID": (DAMAGED, "The owner's settings cannot be read, so nobody can tell whether chat is on.", "stop here, and ask the user to mend _owner.json by hand; removed, it means that chat is on and messages stay"),
+    "ACCESS_NOT_A_PERSON": (DENIED, "Only a person decides this: a name in the humans of a channel, at a terminal, without a session token.", "stop here, and ask the user to run it at a terminal, without a session token"),
+    "ACCESS_NOT_CONFIRMED": (DENIED, "What was asked for was not typed again, so nothing was changed.", "run the command again, and type what it asks for"),
     "MESSAGE_REF_UNREADABLE": (INVALID, "The file given with --ref path: is missing, cannot be read, is no ordinary file or is larger than 1 GiB; nothing was posted.", "check its path and permissions"),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("tests.support")
 
 from agent_chat.storage import workspace  # noqa: E402
-from tests.support import tally, verdicts, watched  # noqa: E402 - after its assertions are seen to
+from tests.support import persons, tally, verdicts, watched  # noqa: E402 - after its assertions are seen to
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -48,6 +48,12 @@ def environment_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
         yield
+
+
+@pytest.fixture
+def seated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person sits at a terminal, and types what is asked for."""
+    persons.seat(monkeypatch)
 
 
 def _held_to_the_schemas() -> Generator[None, None, None]:

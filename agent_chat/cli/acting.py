@@ -15,7 +15,7 @@ from agent_chat.storage.channel import open_channel, open_channel_unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_chat.cli.command import Reply, Request
     from agent_chat.records.session import Session
@@ -126,3 +126,19 @@ def bounds_of(request: Request, *, limit: str = "limit") -> Bounds:
         measure=json_size if request.as_json else text_size,
         audit_run=None if request.as_json else AUDIT_RUN,
     )
+
+
+def guard_of(request: Request) -> Callable[[], None]:
+    """Returns what a call that takes its time asks meanwhile: it fails once chat is off, or its session has ended."""
+    from agent_chat.operations.access import require_on
+
+    token = request.environment.get("AGENT_CHAT_TOKEN", "")
+
+    def guard() -> None:
+        require_on(request.workspace)
+        if token:
+            from agent_chat.operations.sessions import of_token
+
+            of_token(request.workspace, token)
+
+    return guard

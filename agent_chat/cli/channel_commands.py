@@ -8,7 +8,9 @@ from agent_chat.cli.command import Reply
 from agent_chat.cli.message_text import short_time
 from agent_chat.errors import ChatError
 from agent_chat.operations import channels as operations
+from agent_chat.operations.access import is_on
 from agent_chat.records.shown_text import safe_line
+from agent_chat.storage import layout
 from agent_chat.storage.channel import Channel, channel_names
 
 TYPE_CHECKING = False
@@ -53,14 +55,20 @@ def _work_tree(request: Request) -> str | None:
 
 
 def channels(request: Request) -> Reply:
-    """Lists the channels of the root."""
+    """Lists the channels of the root; while chat is off, or that cannot be told, without their last messages."""
     found: list[Overview] = []
     failures: list[tuple[str, ChatError | OSError]] = []
-    for name in channel_names(request.workspace):
+    there = channel_names(request.workspace)
+    speaks = False
+    try:
+        speaks = is_on(request.workspace)
+    except (ChatError, OSError) as error:
+        failures.append((layout.OWNER, error))
+    for name in there:
         channel = Channel(request.workspace, name)
         try:
             channel.require_meta()
-            found.append(operations.overview(channel))
+            found.append(operations.overview(channel, speaks=speaks))
         except (ChatError, OSError) as error:
             failures.append((name, error))
     reply = Reply(

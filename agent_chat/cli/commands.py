@@ -6,7 +6,15 @@ its text. What several commands take alike is declared once, above the table.
 
 from __future__ import annotations
 
-from agent_chat.cli import event_table, host_table, lock_table, session_table, state_table, task_table
+from agent_chat.cli import (
+    event_table,
+    host_table,
+    lock_table,
+    owner_table,
+    session_table,
+    state_table,
+    task_table,
+)
 from agent_chat.cli.arguments import (
     AFTER,
     AFTER_CURSOR,
@@ -297,6 +305,7 @@ COMMANDS: tuple[Command, ...] = (
     *state_table.ROWS,
     *event_table.ROWS,
     *session_table.ROWS,
+    *owner_table.ROWS,
     Command(
         path=("doctor",),
         summary="Checks a channel, or all, and names each finding with its remedy.",

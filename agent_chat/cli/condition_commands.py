@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_chat.cli.acting import guard_of
 from agent_chat.cli.command import Reply
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import participant
@@ -9,6 +10,8 @@ from agent_chat.records.shown_text import safe_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_chat.cli.command import Request
     from agent_chat.storage.channel import Channel
 
@@ -28,15 +31,17 @@ def wait(request: Request, channels: list[Channel], named: str) -> Reply:
     timeout = min(request.seconds("timeout"), MAX_TIMEOUT)
     interval = max(request.seconds("interval"), 0.01)
     if task is not None:
-        return _for_task(channel, agent, task, timeout, interval)
+        return _for_task(channel, agent, task, timeout, interval, guard_of(request))
     return _for_path(request, channel, agent, path or "", timeout, interval)
 
 
-def _for_task(channel: Channel, agent: str, task_id: str, timeout: float, interval: float) -> Reply:
+def _for_task(
+    channel: Channel, agent: str, task_id: str, timeout: float, interval: float, guard: Callable[[], None]
+) -> Reply:
     from agent_chat.cli.task_commands import shown_fields, shown_text
     from agent_chat.operations.conditions import wait_for_task
 
-    outcome = wait_for_task(channel, agent, task_id, timeout=timeout, interval=interval)
+    outcome = wait_for_task(channel, agent, task_id, timeout=timeout, interval=interval, guard=guard)
     text = shown_text(outcome.view, channel.workspace.clock.moment())
     if outcome.timed_out:
         text = f"{text.partition(chr(10))[0]}\nnot done or ready within {timeout:g} s; call again"
@@ -49,7 +54,7 @@ def _for_path(request: Request, channel: Channel, agent: str, path: str, timeout
     from agent_chat.operations.lock_views import conflict_fields, conflict_text
 
     located = Locator(request, channel)(path)
-    outcome = wait_for_path(channel, agent, located, timeout=timeout, interval=interval)
+    outcome = wait_for_path(channel, agent, located, timeout=timeout, interval=interval, guard=guard_of(request))
     now = channel.workspace.clock.moment()
     conflicts = outcome.checked.locks
     lines = [safe_line(conflict_text(each, now)) for each in conflicts] or ["free"]

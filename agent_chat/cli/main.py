@@ -61,6 +61,7 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
 
     as_json = False
     command = ""
+    request: Request | None = None
     try:
         try:
             request = _request(argv, environment)
@@ -77,7 +78,7 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
         except ChatError as error:
             return _refuse(error, argv, command, as_json=as_json)
         except OSError as error:
-            return _refuse(_io_error(error), argv, command, as_json=as_json)
+            return _refuse(_failure(request, error), argv, command, as_json=as_json)
     except output.OutputFailedError as error:
         return _output_failed(error, "")
     except KeyboardInterrupt as error:
@@ -154,6 +155,23 @@ def _refuse(error: ChatError, argv: Sequence[str], command: str, *, as_json: boo
 
     output.show_error(error, as_json=as_json or wants_json(argv))
     return ERROR
+
+
+def _failure(request: Request | None, error: OSError) -> ChatError:
+    """Returns the error that a failed file operation is to the user: perhaps its channel was deleted meanwhile."""
+    from agent_chat.errors import ChatError
+    from agent_chat.storage.channel import open_channel_unread
+
+    name = request.values.get("channel") if request is not None else None
+    if request is not None and isinstance(name, str) and isinstance(error, FileNotFoundError):
+        try:
+            open_channel_unread(request.workspace, name)
+        except ChatError as gone:
+            if gone.code == "CHANNEL_NOT_FOUND":
+                return gone
+        except OSError as another:
+            return _io_error(another)
+    return _io_error(error)
 
 
 def _io_error(error: OSError) -> ChatError:

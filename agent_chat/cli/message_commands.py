@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat.cli import message_text
-from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, reader_of, skips_of
+from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, guard_of, reader_of, skips_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.page_reply import late_line, message_fields, page_reply, vouched
 from agent_chat.cli.refs import kept_refs, looked_at_refs
@@ -40,6 +40,7 @@ def post(request: Request) -> Reply:
         key=request.optional_text("key"),
         if_seq=request.optional_integer("if_seq"),
     )
+    guard_of(request)()  # the body may have taken its time to come
     posted = messages.post(channel, draft)
     line = f"#{posted.seq} {channel.name}/{safe_line(posted.file)}" + (" (posted before)" if posted.repeated else "")
     return Reply(

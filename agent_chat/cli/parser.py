@@ -115,9 +115,14 @@ class _Scan:
                 self.path = longer
                 return
             self._settle()
-            if self.command is None:
+            # A group such as `owner` is a command by itself, too; a word that it does not take is meant as one of its.
+            alone = self.command is not None and not self.command.positionals
+            if self.command is None or (alone and any(self._is_below(row) for row in self.commands)):
                 self.stray = word
         self.words.append((word, hint))
+
+    def _is_below(self, row: Command) -> bool:
+        return len(row.path) > len(self.path) and row.path[: len(self.path)] == self.path
 
     def _settle(self) -> None:
         """Ends the path; what it names is the command."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_chat.cli import condition_commands
-from agent_chat.cli.acting import agent_text, bounds_of, skips_of
+from agent_chat.cli.acting import agent_text, bounds_of, guard_of, skips_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.page_reply import message_fields, page_fields, page_text, page_warnings, vouched
 from agent_chat.errors import ChatError
@@ -43,6 +43,7 @@ def wait(request: Request) -> Reply:
         after=after,
         reply_to=_reply_to(request, channels),
         skips=skips_of(request),
+        guard=guard_of(request),
     )
     outcome = waiting.wait(asked)
     keeps = after is not None or request.flag("peek")

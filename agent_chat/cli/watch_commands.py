@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_chat.cli.acting import agent_text, bounds_of, skips_of
+from agent_chat.cli.acting import agent_text, bounds_of, guard_of, skips_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.page_reply import late_line, message_fields, page_text, page_warnings, vouched
 from agent_chat.errors import ChatError
@@ -124,6 +124,7 @@ class _Watcher:
             bounds=self._bounds,
             after=self._after,
             skips=self._skips,
+            guard=guard_of(self._request),
         )
 
     def _part(self, page: Page, agent: str, *, several: bool) -> Reply:

@@ -1,7 +1,7 @@
 """The hooks that tell what is unread: at the start of a session, before a prompt, between tools, and before it stops.
 
 They look and move nothing. They name channels, senders and counts alone: what others wrote reaches a model only when it
-reads it on purpose, as the text of others.
+reads it on purpose, as the text of others. While the owner has switched chat off they say nothing at all.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from agent_chat.errors import ChatError
 from agent_chat.hooks.hosts import Said
 from agent_chat.operations import hook_traces
+from agent_chat.operations.access import is_on
 from agent_chat.operations.glance import glance
 from agent_chat.operations.session_memory import HELD, TOLD, SessionMemory
 from agent_chat.records.shown_text import safe_line, shortened
@@ -40,6 +41,8 @@ def session_start(call: Call) -> Said:
     except ChatError as error:
         agent, fault = "", f" ({error.message})"
     call.notes += hook_traces.leave(call.workspace, call.host, agent, call.channels)
+    if not is_on(call.workspace):
+        return Said()
     if not agent:
         return Said() if call.payload.text("source") == "compact" else _nameless(call, fault)
     only = call.channels
@@ -79,7 +82,7 @@ def _is_first(call: Call) -> bool:
 def prompt(call: Call) -> Said:
     """Says what is unread, once for each prompt of a session."""
     agent = _agent_of(call)
-    if not agent:
+    if not agent or not is_on(call.workspace):
         return Said()
     found = _looked(call, agent)
     text = unread_text(call, agent, found, with_failures=True)
@@ -97,7 +100,7 @@ def prompt(call: Call) -> Said:
 def post_tool_batch(call: Call) -> Said:
     """Says that something came in since the session was last told, in the middle of its work; each message once."""
     agent = _agent_of(call)
-    if not agent or not call.payload.session:
+    if not agent or not call.payload.session or not is_on(call.workspace):
         return Said()
     found = _looked(call, agent)
     if not found.counts or not _is_new(call, agent, found, TOLD):
@@ -108,7 +111,7 @@ def post_tool_batch(call: Call) -> Said:
 def stop(call: Call) -> Said:
     """Tells the user what is unread; with AGENT_CHAT_STOP=block it holds the session, once for each message."""
     agent = _agent_of(call)
-    if not agent:
+    if not agent or not is_on(call.workspace):
         return Said()
     found = _looked(call, agent)
     text = unread_text(call, agent, found)

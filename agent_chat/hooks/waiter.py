@@ -1,8 +1,8 @@
 """The waiter: wakes an idle session of Claude Code when something new is there for its agent.
 
 The host starts it in the background and lets the session rest. It ends with status 2 and a line on stderr when there is
-mail that the session was not woken for before, and with 0 when its session, its time or its turn is over: there is one
-waiter for a session, and it does not outlive the host's process (docs/hosts.md).
+mail that the session was not woken for before, and with 0 when its session, its time or its turn is over, or the owner
+has switched chat off: there is one waiter for a session, and it does not outlive the host's process (docs/hosts.md).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from agent_chat.errors import ChatError
 from agent_chat.hooks import hosts
 from agent_chat.hooks.hosts import Said
 from agent_chat.hooks.inbox import NOT_ORDERS, unread_text
+from agent_chat.operations.access import is_on
 from agent_chat.operations.glance import glance
 from agent_chat.operations.session_memory import HELD, SessionMemory
 
@@ -48,6 +49,8 @@ def _until_mail(call: Call, memory: SessionMemory) -> Said:
     host = _Host(call)
     while host.is_there():
         try:
+            if not is_on(call.workspace):
+                break
             found = glance(call.workspace, call.agent, only=call.channels)
             if found.counts and memory.note(HELD, found.counts):
                 return Said(hold=f"{unread_text(call, call.agent, found)} {NOT_ORDERS}")

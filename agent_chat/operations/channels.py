@@ -9,9 +9,9 @@ from agent_chat.records import channel_meta
 from agent_chat.records.channel_meta import ChannelMeta
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication
-from agent_chat.storage.channel import LOCK_SECONDS, Channel, channel_names
-from agent_chat.storage.file_lock import FileLock
+from agent_chat.storage.channel import Channel, channel_names
 from agent_chat.storage.message_store import newest
+from agent_chat.storage.root_lock import RootLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,10 +85,7 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
     files = workspace.files
     files.make_root()
     workspace.require_root()
-    lock = FileLock(files, layout.root_lock(workspace.root), workspace.clock)
-    if not lock.acquire(LOCK_SECONDS):
-        raise ChatError("CHANNEL_BUSY", f"{lock.path} was locked{lock.holder()} for {LOCK_SECONDS:.0f} s")
-    try:
+    with RootLock(workspace):
         taken = names.spelling(channel_names(workspace), meta.channel)
         if taken is not None:
             raise ChatError(
@@ -107,8 +104,6 @@ def create(workspace: Workspace, meta: ChannelMeta) -> Channel:
         # The record makes the channel: until it is there, a folder of that name is no channel.
         temporary = publication.write_temporary(workspace, channel.layout, channel_meta.render(record))
         publication.name_new(files, temporary, channel.layout.meta)
-    finally:
-        lock.release()
     return channel
 
 
@@ -130,10 +125,15 @@ def write_git_files(workspace: Workspace, folder: str) -> list[str]:
     return written
 
 
-def overview(channel: Channel) -> Overview:
-    """Returns what a list says of a channel; the last message is the last valid one among the highest ten."""
+def overview(channel: Channel, *, speaks: bool = True) -> Overview:
+    """Returns what a list says of a channel; the last message is the last valid one among the highest ten.
+
+    Unless it `speaks`, no message is looked at.
+    """
     numbers = channel.messages.numbers()
     last: Stored | None = None
+    if not speaks:
+        return Overview(channel=channel, count=len(numbers), latest=numbers.highest, last=None)
     for tries, (seq, files) in enumerate(numbers.before(numbers.highest + 1)):
         last = newest(channel.messages.stored(seq, files))
         if last is not None or tries >= 10:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from agent_chat.operations import lock_views, task_views
 from agent_chat.operations.presence import Presence
+from agent_chat.operations.waiting import Guarded
 from agent_chat.records.value import Value
 from agent_chat.storage.journal import OF_LOCKS, OF_TASKS
 from agent_chat.storage.record_store import RecordStore
@@ -15,7 +16,7 @@ from agent_chat.storage.record_store import RecordStore
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Optional, TypeVar
 
     from agent_chat.operations.lock_views import Checked
     from agent_chat.operations.task_views import TaskView
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agent_chat.storage.journal import Journal
 
     T = TypeVar("T")
+    Guard = Optional[Callable[[], None]]
 
 LONGEST_TRUST_SECONDS = 1.0
 
@@ -44,8 +46,10 @@ class PathOutcome(Value):
     warnings: tuple[str, ...]
 
 
-def wait_for_task(channel: Channel, agent: str, task_id: str, *, timeout: float, interval: float) -> TaskOutcome:
-    """Blocks until a task is done, cancelled or ready.
+def wait_for_task(
+    channel: Channel, agent: str, task_id: str, *, timeout: float, interval: float, guard: Guard = None
+) -> TaskOutcome:
+    """Blocks until a task is done, cancelled or ready; `guard` as of `waiting.Request`.
 
     Fails at once, or as soon as it is so, with TASK_NOT_FOUND for one that is not there, and with
     TASK_DEPENDENCY_NOT_READY for an open one whose dependency was cancelled or is missing.
@@ -57,13 +61,23 @@ def wait_for_task(channel: Channel, agent: str, task_id: str, *, timeout: float,
         return seen
 
     (view, told), timed_out, warnings = _wait(
-        channel, agent, f"task {task_id}", OF_TASKS, look, lambda seen: task_views.can_end(seen[0]), timeout, interval
+        channel,
+        agent,
+        f"task {task_id}",
+        OF_TASKS,
+        look,
+        lambda seen: task_views.can_end(seen[0]),
+        timeout,
+        interval,
+        guard,
     )
     return TaskOutcome(view=view, timed_out=timed_out, warnings=warnings + told)
 
 
-def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: float, interval: float) -> PathOutcome:
-    """Blocks until no lock of another agent holds a path.
+def wait_for_path(
+    channel: Channel, agent: str, located: Located, *, timeout: float, interval: float, guard: Guard = None
+) -> PathOutcome:
+    """Blocks until no lock of another agent holds a path; `guard` as of `waiting.Request`.
 
     Fails at once, or as soon as it is so, with PATH_LOCK_RECOVERY_REQUIRED when only locks that ran out are left in the
     way, and with PATH_LOCK_INVALID_RECORD for a damaged one: neither ends by itself.
@@ -83,6 +97,7 @@ def wait_for_path(channel: Channel, agent: str, located: Located, *, timeout: fl
         lambda seen: not seen.locks,
         timeout,
         interval,
+        guard,
     )
     return PathOutcome(checked=checked, timed_out=timed_out, warnings=warnings + checked.warnings)
 
@@ -96,11 +111,13 @@ def _wait(
     is_over: Callable[[T], bool],
     timeout: float,
     interval: float,
+    guard: Guard,
 ) -> tuple[T, bool, tuple[str, ...]]:
     """Looks until it is over; returns what was seen last, whether the time ran out, and warnings."""
     clock = channel.workspace.clock
     deadline = clock.monotonic() + timeout
     look()  # what is refused is refused before anything is made
+    guarded = Guarded(clock, guard)
     there = Presence((channel,), (agent,), waits)
     try:
         while True:
@@ -108,15 +125,19 @@ def _wait(
             looked_at = clock.monotonic()
             seen = look()
             if is_over(seen):
+                guarded.ask()
                 return seen, False, there.warnings
             while True:
                 left = deadline - clock.monotonic()
                 if left <= 0:
                     return seen, True, there.warnings
-                clock.sleep(min(left, interval))
+                guarded.sleep(min(left, interval))
                 there.beat()
                 if clock.monotonic() - looked_at >= LONGEST_TRUST_SECONDS or _mark(channel, journal) != mark:
                     break
+    except FileNotFoundError:
+        channel.read_meta()
+        raise
     finally:
         there.end()
 

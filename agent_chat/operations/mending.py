@@ -7,11 +7,13 @@ recovery looks for the audit message by the name that it was to have.
 
 from __future__ import annotations
 
+from agent_chat.errors import ChatError
 from agent_chat.operations.channels import write_git_files
 from agent_chat.records.message import is_renumbered
-from agent_chat.storage import publication
+from agent_chat.storage import deleted_channels, owner_changes, publication
 from agent_chat.storage.filesystem import is_file
 from agent_chat.storage.journal import JOURNALS
+from agent_chat.storage.root_lock import RootLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from agent_chat.operations.doctor import Examined
     from agent_chat.storage.channel import Channel, Mutation
     from agent_chat.storage.message_store import Stored
+    from agent_chat.storage.workspace import Workspace
 
 
 def mend(channel: Channel, examined: Examined, done: list[str] | None = None) -> list[str]:
@@ -49,6 +52,23 @@ def mend(channel: Channel, examined: Examined, done: list[str] | None = None) ->
             if stored.file in present:
                 done.append(_renumber(mutation, stored, every))
     return done
+
+
+def mend_root(workspace: Workspace, done: list[str]) -> None:
+    """Removes from a root what is left of deleted channels, and of settings that never got their name.
+
+    A line for each thing done is added to `done`; fails with IO_ERROR where something could not be removed in full.
+    """
+    if not deleted_channels.leftovers(workspace) and not owner_changes.stale_temporaries(workspace):
+        return
+    with RootLock(workspace):
+        for path in owner_changes.stale_temporaries(workspace):
+            workspace.files.remove(path)
+            done.append(f"removed {path}")
+        gone, failures = deleted_channels.sweep_all(workspace)
+        done += [f"removed {path}" for path in gone]
+    if failures:
+        raise ChatError("IO_ERROR", "; ".join(failures), where=workspace.where())
 
 
 def _bad_caches(examined: Examined) -> list[str]:

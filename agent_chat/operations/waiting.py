@@ -14,19 +14,24 @@ from agent_chat.storage.message_store import SETTLING_SECONDS, Stored, Unfinishe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from agent_chat.operations.reading import Bounds, Page
     from agent_chat.storage.channel import Channel
+    from agent_chat.storage.workspace import Clock
 
 DEFAULT_TIMEOUT = 110.0
 DEFAULT_INTERVAL = 0.2
 # Not every file system moves a folder's time when a file comes, so it is listed now and then all the same.
 LONGEST_TRUST_SECONDS = 5.0
+GUARD_SECONDS = 1.0
 
 
 class Request(Value):
-    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a message of the only one."""
+    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a message of the only one.
+
+    `guard` is asked once a second, and before anything is shown; it fails where the wait may not go on.
+    """
 
     channels: tuple[Channel, ...]
     agents: tuple[str, ...]
@@ -36,11 +41,38 @@ class Request(Value):
     after: int | None = None
     reply_to: Stored | None = None
     skips: Skips = NOTHING
+    guard: Callable[[], None] | None = None
 
     @property
     def waits(self) -> str:
         """What is waited for, in words."""
         return presence.MESSAGES if self.reply_to is None else f"a reply to #{self.reply_to.message.seq}"
+
+
+class Guarded:
+    """Sleeps, and asks a guard once a second, whatever the interval of the wait is."""
+
+    def __init__(self, clock: Clock, guard: Callable[[], None] | None) -> None:
+        self._clock = clock
+        self._guard = guard
+        self._next = clock.monotonic() + GUARD_SECONDS
+
+    def sleep(self, seconds: float) -> None:
+        """Sleeps so long; fails as soon as the guard does."""
+        until = self._clock.monotonic() + seconds
+        left = seconds
+        while left > 0:
+            self._clock.sleep(left if self._guard is None else min(left, max(self._next - self._clock.monotonic(), 0)))
+            now = self._clock.monotonic()
+            if now >= self._next:
+                self.ask()
+                self._next = now + GUARD_SECONDS
+            left = until - now
+
+    def ask(self) -> None:
+        """Asks the guard now."""
+        if self._guard is not None:
+            self._guard()
 
 
 class Outcome(Value):
@@ -160,23 +192,32 @@ def is_reply(stored: Stored, parents: Container[int | None], agent: str, skips: 
 
 
 def wait(request: Request) -> Outcome:
-    """Blocks until something for the agent is there or the time is up; never sleeps past the deadline."""
+    """Blocks until something for the agent is there or the time is up; never sleeps past the deadline.
+
+    Fails as the request's guard does, and with CHANNEL_NOT_FOUND once a channel is deleted.
+    """
     clock = request.channels[0].workspace.clock
     deadline = clock.monotonic() + request.timeout
     watches = [_Watch(channel, agent, request) for channel, agent in zip(request.channels, request.agents)]
+    guarded = Guarded(clock, request.guard)
     there = presence.Presence(request.channels, request.agents, request.waits)
     warnings = there.warnings
     try:
         while True:
             looks = [watch.has_something() for watch in watches]
             if any(looks):
+                guarded.ask()
                 return _outcome(request, watches, warnings)
             left = deadline - clock.monotonic()
             if left <= 0:
                 ahead = tuple(watch.ahead for watch in watches if watch.ahead)
                 return Outcome(pages=(), timed_out=True, warnings=warnings + ahead)
-            clock.sleep(min(left, request.interval))
+            guarded.sleep(min(left, request.interval))
             there.beat()
+    except FileNotFoundError:
+        for channel in request.channels:
+            channel.read_meta()
+        raise
     finally:
         there.end()
 

@@ -8,6 +8,7 @@ anybody is told. Cursors have locks of their own (`cursor_store`).
 from __future__ import annotations
 
 from errno import EISDIR
+from os import name as system
 
 from agent_chat import names
 from agent_chat.errors import ChatError
@@ -137,6 +138,9 @@ class Mutation:
         channel = self.channel
         try:
             acquired = self._lock.acquire(LOCK_SECONDS)
+        except FileNotFoundError as error:
+            channel.read_meta()  # it may have been deleted since it was opened
+            raise self._translated(error) from error
         except OSError as error:
             raise self._translated(error) from error
         if not acquired:
@@ -160,7 +164,8 @@ class Mutation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._lock.release()
+        if self._lock.held:
+            self._lock.release()
         if self._journal is not None and isinstance(error, OSError):
             raise self._translated(error) from error
 
@@ -289,6 +294,29 @@ class Mutation:
         assert self._lock.held
         self.files.remove(self._layout.file(name))
         self.files.sync_folder(self._layout.folder)
+
+    def move_away(self, target: str) -> None:
+        """Renames the folder of the channel, durably: from then on there is no such channel.
+
+        On an error the channel is as it was, but for NotTakenBackError, which says that it is gone all the same.
+        """
+        assert self._lock.held
+        if not self._lock.is_on_disk():
+            raise publication.LockLostError(f"the lock of {self._layout.folder} was deleted while it was held")
+        if system == "nt":
+            self._lock.release()  # there no folder is renamed in which a file is open
+        self.files.replace(self._layout.folder, target)
+        try:
+            self.files.sync_folder(self.channel.workspace.root)
+        except OSError as error:
+            try:
+                self.files.replace(target, self._layout.folder)
+            except OSError:
+                reason = (
+                    f"{self.channel.name} is gone, but may be back after a loss of power: {error.strerror or error}"
+                )
+                raise publication.NotTakenBackError(error.errno, reason, target) from error
+            raise
 
     def write_temporary(self, data: bytes) -> str:
         """Writes a temporary, after removing what writers that died left behind."""

@@ -34,7 +34,7 @@ if sys.platform == "darwin":
 
 # The primitives that a recording or failing file system overrides: reading ones, then writing ones.
 READING = ("list_folder", "read_file", "status", "read_named", "read_part")
-WRITING = ("make_folder", "write_new", "append", "link", "replace", "remove", "sync_folder", "open_lock")
+WRITING = tuple("make_folder write_new append link replace remove remove_folder sync_folder open_lock".split())
 
 _SHARING_ERRORS = (5, 32, 33)  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION of Windows
 _REPLACE_RETRY_SECONDS = 2.0
@@ -280,11 +280,23 @@ class FileSystem(NamedFiles):
         """Renames over a target. Windows refuses while another program holds it open: retried for 2 s."""
         one, other = self._checked(source), self._checked(target, new=True)
         self._patiently(lambda: os.replace(one, other))
+        if source in self._trusted:
+            self._forget(source)
 
     def remove(self, path: str) -> None:
         """Removes a file."""
         native = self._checked(path)
         self._patiently(lambda: os.unlink(native))
+
+    def remove_folder(self, path: str) -> None:
+        """Removes a folder that is empty; a link to one is none."""
+        native = self._checked(path)
+        self._patiently(lambda: os.rmdir(native))
+        self._forget(path)
+
+    def _forget(self, folder: str) -> None:
+        """Trusts a folder, and what was in it, no longer: something else may stand there next."""
+        self._trusted = {each for each in self._trusted if each != folder and not each.startswith(folder + os.sep)}
 
     def sync_folder(self, path: str) -> None:
         """Makes the names in a folder durable; Windows offers no such call."""

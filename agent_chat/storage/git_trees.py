@@ -16,11 +16,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.storage.filesystem import FileSystem
     from agent_chat.storage.real_place import Place, Walker
+    from agent_chat.storage.workspace import Workspace
 
 _MAX_BYTES = 8192
 _SIGN = "gitdir:"
 # What a damaged `.git` ends in; what cannot be looked at (EIO, EACCES) is no such thing.
 _LEADS_NOWHERE = (errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOENT, errno.EINVAL)
+
+
+def tree_around(workspace: Workspace) -> str | None:
+    """Returns the real path of the work tree that a chat root lies in, None where it lies in none."""
+    walker = real_place.Walker()
+    tree = GitTrees(workspace.files, walker).around(walker.walk(real_place.Place(os.sep), workspace.root))
+    return None if tree is None else tree.path
 
 
 class GitTrees:

@@ -24,6 +24,8 @@ OWNER_LOG = "_owner.log"
 SESSIONS = "_sessions"
 TOMBSTONES = "tombstones.md"
 SEEN_PREFIX = "seen-"
+# Before an id: the folder of a channel that was deleted, until nothing of it is left.
+DELETED_PREFIX = ".deleted-"
 # Between the name of a derived file and an id, while it is on its way to that name.
 DERIVED_TEMPORARY = ".tmp."
 DERIVED = (STATE,)
@@ -31,7 +33,10 @@ PENDING = ".pending.md"
 IGNORE_FILE = ".gitignore"
 ATTRIBUTES_FILE = ".gitattributes"
 # What a root under git does not track: what belongs to one machine, or is not yet decided.
-IGNORED = (".lock", ".cache/", ".cursors/", "*.pending.md", ".state.md.tmp.*", "_hooks/", "_sessions/")
+IGNORED = (
+    *(".lock", ".cache/", ".cursors/", "*.pending.md", ".state.md.tmp.*", "_hooks/", "_sessions/"),
+    *("._owner.json.tmp.*", ".deleted-*/"),
+)
 # What a root tells git: which files to leave alone, and that all others are to be taken byte for byte.
 GIT_FILES = {IGNORE_FILE: "".join(f"{pattern}\n" for pattern in IGNORED), ATTRIBUTES_FILE: "* -text\n"}
 FOLDERS = (CACHE, CURSORS, "tasks", "claims", "locks")
@@ -58,6 +63,26 @@ def hooks_folder(root: str) -> str:
 def owner_settings(root: str) -> str:
     """Returns the path of the owner's settings."""
     return join(root, OWNER)
+
+
+def owner_log(root: str) -> str:
+    """Returns the path of the log of what persons decided."""
+    return join(root, OWNER_LOG)
+
+
+def owner_temporary(root: str, token: str) -> str:
+    """Returns the path of the owner's settings on their way to their name."""
+    return join(root, f".{OWNER}{DERIVED_TEMPORARY}{token}")
+
+
+def is_owner_temporary(name: str) -> bool:
+    """Tells whether a name in a root is that of the owner's settings which have not got their own name yet."""
+    return name.startswith(f".{OWNER}{DERIVED_TEMPORARY}")
+
+
+def deleted(root: str, token: str) -> str:
+    """Returns where the folder of a channel goes that is deleted; no channel can have such a name."""
+    return join(root, DELETED_PREFIX + token)
 
 
 def sessions_folder(root: str) -> str:

@@ -1,7 +1,7 @@
 """The files of a project or a home folder in which hosts look for their settings: what `setup` may write.
 
 The seam of the chat root for another folder, with the same audit: no link below that folder is followed. Beside that it
-gives a file that replaces another one the permissions of that one, and removes empty folders.
+gives a file that replaces another one the permissions of that one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import stat
 
 from agent_chat.storage.filesystem import FileSystem, NotOrdinaryError
 
-WRITING = ("write_like", "remove_folder")
+WRITING = ("write_like",)
 
 
 class ProjectFiles(FileSystem):
@@ -39,8 +39,3 @@ class ProjectFiles(FileSystem):
         except OSError:
             self.remove(path)
             raise
-
-    def remove_folder(self, path: str) -> None:
-        """Removes an empty folder."""
-        os.rmdir(self._checked(path))
-        self._trusted.discard(path)

@@ -131,7 +131,7 @@ def stale_temporaries(workspace: Workspace, places: ChannelLayout, *, derived: b
     if derived:
         listed = workspace.files.list_folder(places.folder)
         paths = sorted(places.file(name) for name in listed if layout.is_derived_temporary(name))
-        found += [path for path in paths if _is_stale(workspace, path)]
+        found += [path for path in paths if is_stale(workspace, path)]
     return found
 
 
@@ -139,10 +139,11 @@ def stale_in(workspace: Workspace, folder: str) -> list[str]:
     """Returns the paths of temporaries in a folder, which need not be there, that are older than an hour."""
     names = workspace.files.list_if_there(folder)
     paths = [layout.join(folder, name) for name in names if name.startswith(layout.TEMPORARY_PREFIX)]
-    return [path for path in paths if _is_stale(workspace, path)]
+    return [path for path in paths if is_stale(workspace, path)]
 
 
-def _is_stale(workspace: Workspace, path: str) -> bool:
+def is_stale(workspace: Workspace, path: str) -> bool:
+    """Tells whether a temporary is older than an hour."""
     try:
         status = workspace.files.status(path)
     except FileNotFoundError:

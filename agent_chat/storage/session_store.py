@@ -8,16 +8,14 @@ from agent_chat.records import session as session_record
 from agent_chat.records.record_fields import MAX_BYTES, RecordError
 from agent_chat.records.session import END, Session
 from agent_chat.storage import layout, publication
-from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError
+from agent_chat.storage.root_lock import RootLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_chat.storage.workspace import Workspace
-
-LOCK_SECONDS = 10.0
 
 
 class SessionStore:
@@ -56,9 +54,9 @@ class SessionStore:
                 path=path,
             ) from None
 
-    def locked(self) -> _Locked:
+    def locked(self) -> RootLock:
         """Returns the lock under which sessions are made and changed: the root's."""
-        return _Locked(self._workspace)
+        return RootLock(self._workspace)
 
     def make_folder(self) -> str:
         """Makes the folder of the sessions, durably, where it is missing; returns it."""
@@ -92,19 +90,3 @@ class SessionStore:
         path = layout.temporary_in(self.folder, self._workspace.ids.fresh())
         self._workspace.files.write_new(path, session_record.render(session))
         return path
-
-
-class _Locked:
-    """The lock of the root as a context; CHANNEL_BUSY when others hold it for too long."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._lock = FileLock(workspace.files, layout.root_lock(workspace.root), workspace.clock)
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(LOCK_SECONDS):
-            raise ChatError(
-                "CHANNEL_BUSY", f"{self._lock.path} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s"
-            )
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()

@@ -20,6 +20,7 @@ PAGE = "messages latest_seq has_more next_after cursor"
 CHANGED = "task seq"
 GRANTED = "task claim seq"
 LOCKED = "lock seq"
+OWNER = "access retention_days"
 STATE = "schema_version topic as_of decisions open_tasks blockers owners path_locks verification incomplete warnings"
 
 # One call of each command that works in the root that `make_root` makes, after those of FIRST.
@@ -67,6 +68,10 @@ CALLS: dict[str, tuple[str, ...]] = {
     "session start": ("session", "start", "--as", "bob", "--harness", "omp"),
     "session end": ("session", "end"),
     "session show": ("session", "show"),
+    "owner": ("owner",),
+    "owner access": ("owner", "access", "off", "--as", "carol"),
+    "owner retention": ("owner", "retention", "30", "--as", "carol"),
+    "channel delete": ("channel", "delete", "dev", "--as", "carol"),
     "doctor": ("doctor", "dev"),
     "hook": ("hook", "session-start", "--host", "claude"),
     "setup": ("setup", "claude", "--print"),
@@ -90,7 +95,7 @@ FIRST = {
 UNDER_A_SESSION = ("session end", "session show")
 # The leases that these take over are granted by a clock of the past.
 LONG_AGO = ("task recover", "recover")
-ONCE = ("init", "claim", "leave", "task create", "task claim", "task recover", "unlock", "recover")
+ONCE = ("init", "claim", "leave", "task create", "task claim", "task recover", "unlock", "recover", "channel delete")
 
 FIELDS = {
     "init": "channel path members",
@@ -132,6 +137,10 @@ FIELDS = {
     "session start": "session token",
     "session end": "session",
     "session show": "session",
+    "owner": OWNER,
+    "owner access": OWNER,
+    "owner retention": OWNER,
+    "channel delete": "channel messages",
     "doctor": "findings fixed",
     "setup": "host files next",
     "hook": "event host output notes",
@@ -145,7 +154,7 @@ def make_root(folder: Path) -> Path:
         answer(folder, *call)
     answer(folder, "post", "dev", "--from", "alice", "--title", "two", "--to", "bob", "--status", "decision")
     plant(folder / "dev" / "task-1.md")
-    answer(folder, "init", "work")
+    answer(folder, "init", "work", "--humans", "carol")
     answer(folder, "task", "create", "work", "t-1", "--from", "alice", "--title", "t")
     return folder
 

@@ -190,6 +190,7 @@ def test_a_root_is_named_by_option_before_variable_before_default(root: Path, tm
         os.environ["HOME"] = before
 
 
+@pytest.mark.usefixtures("seated")
 @pytest.mark.parametrize("name", CALLS)
 def test_every_reply_says_which_root_was_used(tmp_path: Path, name: str) -> None:
     """All but the texts about the program itself, which look at no root; `--json` stands before or after."""

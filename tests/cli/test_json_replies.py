@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from agent_chat.storage.workspace import Workspace
 
+pytestmark = pytest.mark.usefixtures("seated")
+
 CHANNELS = {"dev", "work"}
 # The form of a reply that shows a file as it is, and that of `doctor --hosts`: other fields than those of the command.
 OTHER_FORMS = ("saved", "hosts")

@@ -275,9 +275,9 @@ def mistyped(word: str) -> Iterator[str]:
 def test_near_command() -> None:
     for row in COMMANDS:
         *above, last = row.path
-        names = {each.path[len(above)] for each in COMMANDS if list(each.path[: len(above)]) == above}
-        # What another name begins with may mean that one.
-        for typed in {word for word in mistyped(last) if f" {word}" not in " ".join(["", *names - {last}])}:
+        names = {each.path[len(above)] for each in COMMANDS if list(each.path[:-1][: len(above)]) == above}
+        others = " ".join(["", *names - {last}])  # what one of them begins with may mean that one
+        for typed in {word for word in mistyped(last) if f" {word}" not in others} - {last}:
             error = refused(*above, typed)
             assert (f"did you mean {row.name}?" in error.message, error.next) == (True, f"agent-chat {row.name} --help")
 

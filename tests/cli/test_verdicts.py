@@ -96,14 +96,8 @@ def everything(root: Path) -> None:
     why = ("--as", "carol", "--reason", "bob is gone")
     for call in (("task", "recover", "work", "t-2", *why), ("recover", "work", "src/b.py", *why)):
         assert leasing.call(root, *call, clock=late).status == 0, call
-    for call in (
-        CALLS["session start"],
-        CALLS["init"],
-        CALLS["claim"],
-        CALLS["post"],
-        CALLS["event post"],
-        ("compact", "work", "--as", "bob"),
-    ):
+    calls = ("session start", "init", "claim", "post", "event post", "owner retention")
+    for call in (*(CALLS[name] for name in calls), ("compact", "work", "--as", "bob")):
         answer(root, *call)
     unread = Count(channel="dev", unread=1, latest=1, highest=1)
     assert SessionMemory(Workspace(str(root)), "alice", "s-1").note(HELD, [unread])
@@ -116,6 +110,7 @@ def everything(root: Path) -> None:
         assert answer(root, *call)["outcome"] == "kept"
 
 
+@pytest.mark.usefixtures("seated")
 def test_every_kind_of_record_and_every_event_is_judged(root: Path) -> None:
     before = dict(JUDGED)
     everything(root)

@@ -14,7 +14,15 @@ from tests.crash.journal_checks import faults_of_journal
 from tests.crash.row import HOUR
 from tests.support.recording import RecordingFileSystem
 from tests.support.staging import NumberedIds, whole_document
-from tests.support.views import RootView, alike_but_for_numbers, has_lost_numbers, is_derived, temporaries, view_of
+from tests.support.views import (
+    RootView,
+    alike_but_for_numbers,
+    has_lost_numbers,
+    is_derived,
+    is_of_owner,
+    temporaries,
+    view_of,
+)
 
 if TYPE_CHECKING:
     from tests.crash.journal_checks import After
@@ -106,6 +114,8 @@ class Trial:
         stage.put(disk)
         history = used(self.old, view)
         posted = self.call("post", CHANNEL, "--from", row.other, *AFTERMATH)
+        if not view.settings.access:
+            return [] if posted.code == "ACCESS_DISABLED" else [f"chat is off, and a post meets {posted}"]
         found = must_be_prompt(posted, "a post by another agent")
         found += reused(history, view_of(stage.disk()), posted)
         return found + self._of_reader(view, posted)
@@ -169,6 +179,8 @@ class Trial:
         found = [f"the doctor does not find {path}" for path in left if os.path.join(stage.root, path) not in stale]
         if any(is_derived(path) for path in left):
             stage.call("state", CHANNEL, "--write", turned=later)
+        if any(is_of_owner(path) for path in left):
+            stage.call("owner", "access", "on", "--as", "carol", turned=later)
         stage.call("post", CHANNEL, "--from", self.row.other, *AFTERMATH, turned=later)
         kept = temporaries(stage.disk())
         found += [f"left behind for good: {kept}"] if kept else []

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+@pytest.fixture(autouse=True)
+def _somebody(seated: None) -> None:
+    """A person sits at the terminal of the rows that need one."""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """An empty folder, in memory where there is such a place: thousands of roots are made, and none needs to last."""

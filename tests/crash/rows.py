@@ -108,6 +108,38 @@ def announced(stage: Stage) -> None:
     plant(stage, "0006-carol-event.md", malformed, at=START - HOUR)
 
 
+def first_person(stage: Stage) -> None:
+    """Has people in it, and nothing that they decided."""
+    conversation(stage)
+    stage.must("join", "dev", "--as", "carol", "--role", "human")
+
+
+def peopled(stage: Stage) -> None:
+    """Has people in it, and settings of its owner."""
+    first_person(stage)
+    stage.must("owner", "retention", "90", "--as", "carol")
+
+
+def two_channels(stage: Stage) -> None:
+    """Has another channel with all that a channel can hold, which may be deleted."""
+    peopled(stage)
+    stage.must("init", "ops")
+    stage.must("post", "ops", "--from", "alice", "--title", "First", "--body", TEXT)
+    stage.must("read", "ops", "--as", "bob")
+    stage.must("task", "create", "ops", "T", "--from", "alice", "--title", "t")
+    stage.must("lock", "ops", "a.txt", "--as", "alice")
+
+
+def leftovers(stage: Stage) -> None:
+    """Has what a killed call left of a channel that was deleted."""
+    two_channels(stage)
+    for name in ("audit", "0001-alice-m.md"):
+        path = os.path.join(stage.root, ".deleted-1", name, name)
+        os.makedirs(os.path.dirname(path))
+        with open(path, "wb") as stream:
+            stream.write(b"half of a channel")
+
+
 def _only_the_list_of_ignored_files(view: RootView, old: RootView, new: RootView) -> bool:
     """Making the first channel of a root writes .gitignore before the channel is there."""
     return view == old._replace(ignores=True)
@@ -148,6 +180,7 @@ POST = ("post", "dev", "--from", "alice", "--title", "Hello", "--body", TEXT)
 KEYED = (*POST, "--key", "k-1")
 INIT = ("init", "dev", "--members", "alice,bob,dave", "--topic", "what is built")
 ANNOUNCE = ("event", "post", "dev", "--from", "alice", "--type", "status", "--harness", "omp", "--status", "busy")
+DELETE = ("channel", "delete", "ops", "--as", "carol")
 FIX = ("doctor", "dev", "--fix")
 
 ROWS: tuple[Row, ...] = (
@@ -214,6 +247,11 @@ ROWS: tuple[Row, ...] = (
     Row("doctor, duplicate", FIX, duplicates, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, late", FIX, late_unique, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, stale temporary", FIX, stale_temporary),
+    Row("owner access, first in a root", ("owner", "access", "off", "--as", "carol"), first_person),
+    Row("owner access", ("owner", "access", "off", "--as", "carol"), peopled),
+    Row("owner retention", ("owner", "retention", "off", "--as", "carol"), peopled, quick=True),
+    Row("channel delete", DELETE, two_channels, refusals=("CHANNEL_NOT_FOUND",), keeps_messages=False),
+    Row("channel delete, leftovers", DELETE, leftovers, refusals=("CHANNEL_NOT_FOUND",), keeps_messages=False),
     *task_rows.ROWS,
     *lock_rows.ROWS,
     *state_rows.ROWS,

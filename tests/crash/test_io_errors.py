@@ -16,7 +16,7 @@ from tests.crash.interrupted import ALL_APPLIED, ANNOUNCED
 from tests.crash.lock_rows import interrupted_lock, locked
 from tests.crash.loops import CODES_OF_DISKS, check_errors, complain, faults_of_answer, trial_of
 from tests.crash.row import Row
-from tests.crash.rows import KEYED, QUICK, ROWS, announced, conversation, late_arrival, marker, name_of
+from tests.crash.rows import KEYED, QUICK, ROWS, announced, conversation, late_arrival, marker, name_of, peopled
 from tests.crash.state_rows import crowded, meaningful, summarized
 from tests.crash.task_rows import claimed, interrupted_claim
 from tests.support import tally
@@ -70,6 +70,7 @@ READERS: tuple[tuple[Callable[[Stage], None], tuple[str, ...]], ...] = (
     (announced, ("event", "read", "dev")),
     (announced, ("event", "read", "dev", "--type", "capability")),
     (conversation, ("event", "read", "dev")),
+    (peopled, ("owner",)),
 )
 TOUCH_NO_DISK = {("completion",), ("help",), ("version",)}
 TOUCH_NO_ROOT = {("setup",)}  # but the files of hosts

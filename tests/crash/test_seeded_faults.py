@@ -22,6 +22,7 @@ MAIN = "agent_chat.cli.main"
 MENDING = "agent_chat.operations.mending"
 MESSAGE_STORE = "agent_chat.storage.message_store"
 MESSAGES = "agent_chat.operations.messages"
+OWNER_CHANGES = "agent_chat.storage.owner_changes"
 PUBLICATION = "agent_chat.storage.publication"
 SOURCES = "agent_chat.operations.state_sources"
 
@@ -45,6 +46,33 @@ FAULTS = (
         (Edit(PUBLICATION, "write_new(path, data)", "write_new(path, data, sync=False)"),),
         on(READ, check_power_losses),
         "partial",
+    ),
+    Fault(
+        "the owner's settings are not synced",
+        (Edit(OWNER_CHANGES, "owner_settings.render(settings))", "owner_settings.render(settings), sync=False)"),),
+        on("owner retention", check_power_losses),
+        "partial",
+    ),
+    Fault(
+        "that a channel is deleted is not synced",
+        (Edit(CHANNEL, "self.files.sync_folder(self.channel.workspace.root)", "pass"),),
+        on("channel delete", check_power_losses),
+        "neither the old nor the new",
+    ),
+    Fault(
+        "a channel is removed where it lies",
+        (
+            Edit(
+                CHANNEL,
+                "        self.files.replace(self._layout.folder, target)\n        try:",
+                "        for name in self.files.list_folder(self._layout.folder):\n"
+                "            if name.endswith('.md'):\n"
+                "                self.files.remove(self._layout.file(name))\n"
+                "        self.files.replace(self._layout.folder, target)\n        try:",
+            ),
+        ),
+        on("channel delete", check_kills),
+        "neither the old nor the new",
     ),
     Fault(
         "publishing replaces",
@@ -76,11 +104,6 @@ FAULTS = (
                 CHANNEL,
                 "message = draft.replace(seq=self.next_seq(numbers))",
                 "message = draft.replace(seq=self.next_seq(numbers))\n        self._lock.release()",
-            ),
-            Edit(
-                CHANNEL,
-                "        self._lock.release()\n        if",
-                "        self._lock.held and self._lock.release()\n        if",
             ),
             Edit(CHANNEL, "assert self._lock.held", "pass"),
             Edit(CHANNEL, "holds_lock=self._lock.is_on_disk", "holds_lock=None"),

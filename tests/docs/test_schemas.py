@@ -36,6 +36,7 @@ RECORDS = (
     "journal-header",
     "journal-block",
     "session-memory",
+    "owner-settings",
     "hook-trace",
     "session",
 )
@@ -124,6 +125,7 @@ def test_every_field_has_a_type() -> None:
 NO_CHANNEL = {
     "reply-hook",
     "reply-setup",
+    "reply-owner",
     "reply-channels",
     "reply-inbox",
     "reply-session-start",

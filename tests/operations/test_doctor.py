@@ -104,6 +104,9 @@ DAMAGES: dict[str, Damage] = {
     "root.ignore": Damage(lambda room: (room.root / ".gitignore").unlink(), ".gitignore"),
     "root.channels": Damage(lost_folder, "empty"),
     "root.case": Damage(same_name, "dev"),
+    "root.deleted": Damage(lambda room: plant(room.root / ".deleted-1" / "0001-alice-m.md"), ".deleted-1"),
+    "owner.valid": Damage(lambda room: plant(room.root / "_owner.json", "{"), "_owner.json"),
+    "owner.log": Damage(lambda room: (room.root / "_owner.log").mkdir(), "_owner.log"),
     "channel.meta": Damage(lambda room: plant(room.folder / "_meta.json", "{"), "dev/_meta.json"),
     "channel.name": Damage(lambda room: plant(room.folder / "_meta.json", '{"channel": "x"}'), "dev/_meta.json"),
     "channel.workspace": Damage(

@@ -145,8 +145,14 @@ class _Model:
         """Yields the disks that a power loss may leave; a limit on the changes of which all subsets are taken."""
         for kept in _kept(self.pending, limit):
             names = dict(self.safe)
-            for change in kept:
-                _apply(names, change)
+            chosen = {id(change) for change in kept}
+            stayed: list[_Change] = []  # folders that still have their old names
+            for change in self.pending:
+                meant = _under_old_names(change, stayed)
+                if id(change) in chosen:
+                    _apply(names, meant)
+                elif change.source and change.data == _FOLDER:
+                    stayed.append(meant)
             torn = sorted({number for number in names.values() if number in self.unsynced})
             shares = [self._torn(number) for number in torn]
             for bytes_left in itertools.product(*shares):
@@ -169,6 +175,17 @@ class _Model:
         return Disk(frozenset(folders), files, {name: at for name, at in self._times.items() if name in files})
 
 
+def _under_old_names(change: _Change, stayed: Sequence[_Change]) -> _Change:
+    """Returns a change as it meets a disk that lost the renaming of some folders: what is in them moved with them."""
+    for folder in reversed(stayed):
+        name, source = (
+            folder.source + each[len(folder.name) :] if each.startswith(folder.name + os.sep) else each
+            for each in (change.name, change.source)
+        )
+        change = change._replace(folder=os.path.dirname(name), name=name, source=source)
+    return change
+
+
 def _is_reachable(folder: str, names: dict[str, int]) -> bool:
     while folder:
         folder = os.path.dirname(folder)
@@ -184,6 +201,10 @@ def _apply(names: dict[str, int], change: _Change) -> None:
     names[change.name] = change.data
     if change.source:
         names.pop(change.source, None)
+    if change.source and change.data == _FOLDER:
+        inside = change.source + os.sep
+        for name in [name for name in names if name.startswith(inside)]:
+            names[os.path.join(change.name, name[len(inside) :])] = names.pop(name)
 
 
 def _kept(pending: Sequence[_Change], limit: int) -> Iterable[tuple[_Change, ...]]:
@@ -257,7 +278,7 @@ def _carry_out(model: _Model, step: Step, root: str) -> None:
         model.change(names[1], model.live[names[0]])
     elif step.name == "replace":
         model.change(names[1], model.live[names[0]], source=names[0])
-    elif step.name == "remove":
+    elif step.name in ("remove", "remove_folder"):
         model.change(names[0], None)
     elif step.name == "sync_folder":
         model.sync_folder(names[0])

@@ -16,7 +16,7 @@ import yaml
 from agent_chat.records import frontmatter, journal_entry
 from agent_chat.records.message import is_audit_status
 from tests.support import schemas
-from tests.support.watched import ENTRY, MESSAGE, OF_NO_CHANNEL, UNKNOWN, kind_of
+from tests.support.watched import ENTRY, MESSAGE, OF_ROOT, UNKNOWN, kind_of
 
 AUDIT_BODY = "audit-body"
 EVENT_BODY = "agent-chat-event"
@@ -45,12 +45,8 @@ def _file_faults(kind: str, place: str, data: bytes) -> list[str]:
     """A record of its own: canonical JSON, of the channel in whose folder it lies."""
     document = json.loads(data)
     found = schemas.faults(kind, document)
-    # What another program wrote of the channel itself is kept; what hooks remember is of no channel.
-    if (
-        not found
-        and kind not in ("channel-meta", *OF_NO_CHANNEL)
-        and document["channel"] != place.split("/", maxsplit=1)[0]
-    ):
+    # What another program wrote of the channel itself is kept; what belongs to the root is of none.
+    if not found and kind not in (*OF_ROOT, "channel-meta") and document["channel"] != place.split("/", maxsplit=1)[0]:
         found.append(f"{kind}: its channel is {document['channel']}")
     return found + _form_faults(kind, document, data.decode("utf-8"))
 

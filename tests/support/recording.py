@@ -153,6 +153,9 @@ class RecordingFileSystem(FileSystem):
     def remove(self, path: str) -> None:
         self._do("remove", (path,), lambda: FileSystem.remove(self, path))
 
+    def remove_folder(self, path: str) -> None:
+        self._do("remove_folder", (path,), lambda: FileSystem.remove_folder(self, path))
+
     def sync_folder(self, path: str) -> None:
         self._do("sync_folder", (path,), lambda: _require_folder(FileSystem.status(self, path), path))
 

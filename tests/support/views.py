@@ -9,7 +9,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_chat.records import channel_meta, message
+from agent_chat.records import channel_meta, message, owner_settings
+from agent_chat.records.owner_settings import OwnerSettings
 from agent_chat.storage import cursor_store, layout
 from agent_chat.storage.message_numbers import seq_of
 from tests.support.journal_views import records_of, remembered, timeless, without_ids
@@ -55,11 +56,12 @@ class ChannelView(NamedTuple):
 
 
 class RootView(NamedTuple):
-    """A root: its channels by name, whether it has its list of ignored files, and what on it is not whole."""
+    """A root: its channels by name, whether it has its list of ignored files, what on it is not whole, its settings."""
 
     channels: dict[str, ChannelView]
     ignores: bool
     broken: tuple[str, ...]
+    settings: OwnerSettings = OwnerSettings()
 
     def identities(self) -> dict[tuple[str, int], set[Identity]]:
         """Returns which messages carry each number of each channel."""
@@ -76,15 +78,19 @@ def alike_but_for_numbers(one: RootView, other: RootView) -> bool:
 
 
 def _without_numbers(view: RootView) -> object:
-    return view.ignores, {
-        name: (
-            channel.meta,
-            channel.others,
-            channel.records.without_fences(),
-            [_without_number(item) for item in sorted(channel.messages.values(), key=lambda item: item.seq)],
-        )
-        for name, channel in view.channels.items()
-    }
+    return (
+        view.ignores,
+        view.settings,
+        {
+            name: (
+                channel.meta,
+                channel.others,
+                channel.records.without_fences(),
+                [_without_number(item) for item in sorted(channel.messages.values(), key=lambda item: item.seq)],
+            )
+            for name, channel in view.channels.items()
+        },
+    )
 
 
 def _without_number(item: Message) -> Message:
@@ -97,13 +103,20 @@ def view_of(disk: Disk) -> RootView:
     channels = {
         folder: _channel(disk, folder, broken)
         for folder in sorted(disk.folders)
-        if os.path.join(folder, layout.META) in disk.files and folder
+        if os.path.join(folder, layout.META) in disk.files and folder and not folder.startswith(layout.DELETED_PREFIX)
     }
     for name, text in layout.GIT_FILES.items():
         if disk.files.get(name, text.encode()) != text.encode():
             broken.append(name)
     ignore = disk.files.get(layout.IGNORE_FILE)
-    return RootView({name: view for name, view in channels.items() if view is not None}, ignore is not None, (*broken,))
+    settings = OwnerSettings()
+    try:
+        if layout.OWNER in disk.files:
+            settings = owner_settings.parse(disk.files[layout.OWNER])
+    except ValueError as error:
+        broken.append(f"{layout.OWNER}: {error}")
+    whole = {name: view for name, view in channels.items() if view is not None}
+    return RootView(whole, ignore is not None, (*broken,), settings)
 
 
 def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
@@ -157,13 +170,22 @@ def has_lost_numbers(disk: Disk) -> bool:
 
 
 def temporaries(disk: Disk) -> list[str]:
-    """Returns the temporary files on a disk, those of derived files included."""
-    return [path for path in disk.files if is_derived(path) or _base(path).startswith(layout.TEMPORARY_PREFIX)]
+    """Returns the temporary files on a disk, those of derived files and of the owner's settings included."""
+    return [
+        path
+        for path in disk.files
+        if is_derived(path) or is_of_owner(path) or _base(path).startswith(layout.TEMPORARY_PREFIX)
+    ]
 
 
 def is_derived(path: str) -> bool:
     """Tells whether a path is that of a derived file on its way to its name."""
     return layout.is_derived_temporary(_base(path))
+
+
+def is_of_owner(path: str) -> bool:
+    """Tells whether a path is that of the owner's settings on their way to their name."""
+    return layout.is_owner_temporary(_base(path))
 
 
 def _base(path: str) -> str:

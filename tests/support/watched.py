@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from agent_chat.cli import output
+from agent_chat.storage import layout
 from agent_chat.storage.filesystem import FileSystem
 from agent_chat.storage.project_files import ProjectFiles
 
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 MAIN = "agent_chat.cli.main"
 MESSAGE, ENTRY, UNKNOWN = "message", "journal-entry", "unknown"
-SESSION, TRACE = "session-memory", "hook-trace"
+SESSION, TRACE, OWNER = "session-memory", "hook-trace", "owner-settings"
 SESSION_RECORD = "session"
 # The place of each kind of record, below the root, written with slashes.
 PLACES = {
+    OWNER: re.compile(r"_owner\.json"),
     "channel-meta": re.compile(r"[^/]+/_meta\.json"),
     MESSAGE: re.compile(r"[^/]+/\d{4,9}-[^/]+\.md"),
     "task": re.compile(r"[^/]+/tasks/[^./][^/]*\.json"),
@@ -38,11 +40,10 @@ PLACES = {
     SESSION: re.compile(r"_hooks/[^/]+\.session"),
     TRACE: re.compile(r"_hooks/[^/]+\.ran"),
 }
-# What is of no channel.
-OF_NO_CHANNEL = (SESSION, TRACE, SESSION_RECORD)
+OF_ROOT = (OWNER, SESSION, TRACE, SESSION_RECORD)
 # What is no record: caches, cursors, locks, what git is told, the summary, and the markers that people lay down.
 _OTHERS = re.compile(
-    r"\.git(ignore|attributes)|\.lock|tmp-[^/]*|_sessions/tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
+    r"_owner\.log|\._owner\.json\.tmp\.[0-9a-f]{16}|\.git(ignore|attributes)|\.lock|(_sessions/)?tmp-[^/]*|_hooks/(tmp-.*|.*\.(unread|lock|waiting))|[^/]+/(\.lock|\.cache/.*|\.cursors/.*|\.?state\.md(\..*)?|task-[^/]*\.md)"
 )
 _PENDING = f"{os.sep}.pending.md"
 _CACHE = f"{os.sep}.cache{os.sep}"
@@ -73,6 +74,8 @@ _unnamed: dict[str, bytes] = {}
 
 def kind_of(place: str) -> str | None:
     """The kind of record that belongs at a place; None where none does, UNKNOWN at one that nobody has heard of."""
+    if place.startswith(layout.DELETED_PREFIX):
+        return None  # it was a channel
     for kind, pattern in PLACES.items():
         if pattern.fullmatch(place):
             return kind
