@@ -165,6 +165,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     "SETUP_IO_ERROR": (BUSY, "The operating system refused or failed a file operation. The files are as they were, unless the message names one.", "mend what the message names, then repeat the call"),
     "ACCESS_DISABLED": (DENIED, "The owner has switched chat off; nothing is lost. Tasks, path locks, recoveries and doctor still work.", "stop here, and tell the user; the owner switches it on"),
     "OWNER_SETTINGS_INVALID": (DAMAGED, "The owner's settings cannot be read, so nobody can tell whether chat is on.", "mend _owner.json by hand, or remove it: then chat is on and nothing is pruned"),
+    "RETENTION_OFF": (DENIED, "The owner has set no term, so messages are kept for good and nothing is pruned.", "leave the messages, or ask the owner for a term"),
+    "MESSAGE_PRUNED": (NOT_FOUND, "The message was older than the owner's term and is gone; what is kept of it the error tells.", "see what answered it with thread; a reply to it can still be posted"),
 }  # fmt: skip
 
 

@@ -139,7 +139,7 @@ def join(request: Request) -> Reply:
     except ChatError as error:
         warnings = (f"{error.message}; {error.next}",)
     if before:
-        skip = channel.workspace.call(f"ack {channel.name} {numbers.highest} --as {name}")
+        skip = channel.workspace.call(f"ack {channel.name} {numbers.latest} --as {name}")
         line += f"; {before} messages lie before, to skip them: {skip}"
     if any(sign in name for sign in ".-"):
         line += f"\nnote: people cannot reach {name} by @ for certain, since a dot or hyphen ends a mention"

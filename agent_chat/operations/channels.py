@@ -133,7 +133,7 @@ def overview(channel: Channel) -> Overview:
         last = newest(channel.messages.stored(seq, files))
         if last is not None or tries >= 10:
             break
-    return Overview(channel=channel, count=len(numbers), latest=numbers.highest, last=last)
+    return Overview(channel=channel, count=len(numbers), latest=numbers.latest, last=last)
 
 
 def join(channel: Channel, agent: str, role: str | None) -> ChannelMeta:

@@ -61,6 +61,8 @@ def arrivals(channel: Channel, agent: str, cursor: Cursor | None, numbers: Numbe
     count, total = numbers.known_at(cursor.seq)
     if (count, total) == (cursor.count, cursor.names_sum):
         return Late()
+    if count < cursor.count and numbers.removed is None and channel.messages.has_tombstones():
+        return Late()  # retention began while we listed; the next look sees what it removed
     since = cursor.written_at - cursor.listed_before / 1000
     names, unnamed = _candidates(channel, cursor, numbers, since)
     found: list[Stored] = []

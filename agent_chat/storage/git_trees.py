@@ -23,6 +23,12 @@ _SIGN = "gitdir:"
 _LEADS_NOWHERE = (errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 
 
+def lies_in_one(files: FileSystem, path: str) -> bool:
+    """Tells whether a folder lies in a work tree of git."""
+    walker = real_place.Walker()
+    return GitTrees(files, walker).around(walker.walk(real_place.Place(os.sep), path)) is not None
+
+
 class GitTrees:
     """The work trees of git that were met in one call."""
 
