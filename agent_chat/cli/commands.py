@@ -292,7 +292,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         path=("prune",),
-        summary="Removes messages older than the owner's term, and leaves a tombstone of each.",
+        summary="Removes messages older than the owner's term; a tombstone of each stays.",
         handler="agent_chat.cli.retention_commands:prune",
         mutates=True,
         notes="This also happens by itself, once an hour, after commands that change something.",

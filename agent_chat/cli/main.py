@@ -142,8 +142,8 @@ def _clean_up(request: Request) -> None:
     from agent_chat.storage import owner_store
 
     try:
-        values = request.values
-        named = values.get("channels") or ((values["channel"],) if values.get("channel") else ())
+        several, one = request.values.get("channels"), request.values.get("channel")
+        named = several if isinstance(several, tuple) else () if one is None else (one,)
         if not named or request.command.path == ("prune",):
             return
         days = owner_store.load(request.workspace).retention_days

@@ -79,7 +79,12 @@ def page_text(page: Page, again: Sequence[Stored] = (), *, moves: bool = True) -
         how = "call again" if moves else f"call again with --after {page.passed}"
         more = f"more: {page.latest - page.passed} numbers follow; {how}\n"
     late = late_line(page.channel, page.late)
-    return lost_line(page) + (late and late + "\n") + message_text.blocks((*again, *page.stored), page.channel.name, page.doubled) + more
+    return (
+        lost_line(page)
+        + (late and late + "\n")
+        + message_text.blocks((*again, *page.stored), page.channel.name, page.doubled)
+        + more
+    )
 
 
 def page_reply(

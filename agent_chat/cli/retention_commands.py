@@ -49,7 +49,9 @@ def prune(request: Request) -> Reply:
             **where,
             "removed": [{"channel": name, "seq": seq} for name, pruned in found for seq in pruned.removed],
             "kept": [
-                {"channel": name, "seq": kept.seq, "reason": kept.reason} for name, pruned in found for kept in pruned.kept
+                {"channel": name, "seq": kept.seq, "reason": kept.reason}
+                for name, pruned in found
+                for kept in pruned.kept
             ],
             "dry_run": dry_run,
             "git_history": in_git,

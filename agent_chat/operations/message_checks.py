@@ -70,9 +70,7 @@ def check_numbers(channel: Channel, numbers: Numbers) -> Iterator[Finding]:
         )
 
 
-def check_parents(
-    channel: Channel, stored: Sequence[Stored], removed: Sequence[Tombstone] = ()
-) -> Iterator[Finding]:
+def check_parents(channel: Channel, stored: Sequence[Stored], removed: Sequence[Tombstone] = ()) -> Iterator[Finding]:
     """Checks that what is answered is there, under its number or under the one that it had, or has a tombstone."""
     known = {number for item in stored for number in (item.message.seq, *item.message.was)}
     known.update(number for each in removed for number in (each.seq, *each.was))

@@ -14,6 +14,8 @@ from agent_chat.storage.message_store import Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_numbers import Numbers
@@ -180,6 +182,7 @@ def pruned(channel: Channel, numbers: Numbers, text: str) -> Tombstone | None:
 
 def _pruned_refusal(channel: Channel, removed: Tombstone) -> ChatError:
     topic = f", topic {removed.topic}" if removed.topic else ""
+    sender: dict[str, Any] = {"from": removed.sender}
     return channel.refusal(
         "MESSAGE_PRUNED",
         f"#{removed.seq} of {removed.sender}{topic}, sent {removed.created or 'at an unknown time'}, was pruned "
@@ -189,7 +192,7 @@ def _pruned_refusal(channel: Channel, removed: Tombstone) -> ChatError:
         topic=removed.topic or None,
         created=removed.created,
         sha256=removed.sha256,
-        **{"from": removed.sender},
+        **sender,
     )
 
 

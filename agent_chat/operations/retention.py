@@ -126,9 +126,7 @@ def _is_turn(channel: Channel) -> bool:
 # -- what is to go -----------------------------------------------------------------------------------------------------
 
 
-def _planned(
-    channel: Channel, term: Term, *, patience: int | None = None, progress: Progress | None = None
-) -> Plan:
+def _planned(channel: Channel, term: Term, *, patience: int | None = None, progress: Progress | None = None) -> Plan:
     """Returns what would go now; with `patience` the search ends after so many messages in a row that are not due."""
     numbers = channel.messages.numbers()
     due = list(_due(channel, numbers, term, patience=patience, progress=progress))

@@ -127,7 +127,7 @@ class Channel:
         *,
         pending: bool = False,
         actor: str = "",
-        seconds: float = LOCK_SECONDS,
+        seconds: float | None = None,
     ) -> Mutation:
         """Returns the context in which the channel may be changed, by one process at a time.
 
@@ -142,7 +142,7 @@ class Mutation:
     """The right to change a channel, held while its kernel lock is held."""
 
     def __init__(
-        self, channel: Channel, journal: Journal | None, *, pending: bool, actor: str, seconds: float = LOCK_SECONDS
+        self, channel: Channel, journal: Journal | None, *, pending: bool, actor: str, seconds: float | None = None
     ) -> None:
         self.channel = channel
         self.files = channel.workspace.files
@@ -150,7 +150,7 @@ class Mutation:
         self._journal = journal
         self._pending = pending
         self._actor = actor
-        self._seconds = seconds
+        self._seconds = LOCK_SECONDS if seconds is None else seconds
         self._withdrawn: list[int] = []
         self._highest = 0
         self._lock = FileLock(self.files, self._layout.lock, channel.workspace.clock)

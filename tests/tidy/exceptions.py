@@ -20,6 +20,9 @@ LATE_IMPORTS = {
     "agent_chat.hooks.payload": {
         "json": "for what tools write and records may not hold, and for what is too long",
     },
+    "agent_chat.records.tombstone": {
+        "hashlib": "only who removes a message, or retries one that was removed, needs a hash",
+    },
     "agent_chat.operations.session_memory": {
         "hashlib": "for ids that are longer than any host's",
     },
