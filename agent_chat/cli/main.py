@@ -152,7 +152,7 @@ def _clean_up(request: Request) -> None:
         from agent_chat.cli.retention_commands import prune_hourly
 
         failed = prune_hourly(request.workspace, [str(name) for name in named], days)
-    except (Exception, KeyboardInterrupt) as error:
+    except Exception as error:
         failed = [f"{type(error).__name__}: {error}"]
     if failed:
         output.warn("; ".join(failed))

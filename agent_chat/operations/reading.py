@@ -54,8 +54,9 @@ class Page(Value):
     """What one look at a channel gives.
 
     `passed` is the number up to which everything was shown or did not concern the agent. `late` is what arrived at or
-    below the cursor since it was stored, `lost` what retention removed before the agent read it. `held` says why the page ends before an unfinished file. `ahead` says that the
-    cursor, or the point asked for, is past the last message. `doubled` are numbers that several messages carry.
+    below the cursor since it was stored, `lost` what retention removed before the agent read it. `held` says why the
+    page ends before an unfinished file. `ahead` says that the cursor, or the point asked for, is past the last message.
+    `doubled` are numbers that several messages carry.
     """
 
     channel: Channel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_right
 from binascii import crc32
+from bisect import bisect_right
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.cli import leasing
 from tests.support import schemas
-from tests.support.cli import Result, plant, run
+from tests.support.cli import Result, message_file, plant, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +63,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "event post": ("event", "post", "dev", "--from", "bob", "--type", "status", "--harness", "omp", "--status", "busy"),
     "event read": ("event", "read", "dev"),
     "doctor": ("doctor", "dev"),
+    "prune": ("prune", "old"),
     "hook": ("hook", "session-start", "--host", "claude"),
     "setup": ("setup", "claude", "--print"),
     "completion": ("completion", "bash"),
@@ -124,6 +125,7 @@ FIELDS = {
     "compact": f"{STATE} file seq",
     "event post": "seq file event",
     "doctor": "findings fixed",
+    "prune": "removed kept dry_run git_history",
     "setup": "host files next",
     "hook": "event host output notes",
 }
@@ -143,6 +145,10 @@ def make_root(folder: Path) -> Path:
 
 def prepare(root: Path, name: str) -> tuple[str, ...]:
     """Makes the root fit for a command's call, which is returned."""
+    if name == "prune":
+        answer(root, "init", "old")
+        plant(root / "old" / "0001-alice-m.md", message_file(1, created="2020-01-01T00:00:00Z"))
+        plant(root / "_owner.json", '{"schema_version": 1, "retention_days": 14}')
     if name in LONG_AGO:
         assert leasing.call(root, *FIRST[name]).status == 0
     elif name in FIRST:

@@ -13,6 +13,7 @@ from tests.cli.code_cases_events import EVENTS, REPORTED
 from tests.cli.code_cases_hosts import HOSTS
 from tests.cli.code_cases_locks import LOCKS
 from tests.cli.code_cases_owner import OWNER
+from tests.cli.code_cases_retention import RETENTION
 from tests.cli.code_cases_state import STATES
 from tests.cli.code_cases_tasks import LEASES, TASKS
 from tests.support.cli import tree_of
@@ -69,7 +70,7 @@ MESSAGES: dict[str, Callable[[Case], Result]] = {
     "SESSION_TOKEN_INVALID": lambda do: do.with_token("no-token")(*CLAIM),
     "RECORD_VERSION": lambda do: do.with_edited("tasks/free.json", VERSION + "1", VERSION + "2")(*CLAIM),
 }
-REACHED = {**MESSAGES, **TASKS, **LEASES, **LOCKS, **STATES, **EVENTS, **HOSTS, **OWNER}
+REACHED = {**MESSAGES, **TASKS, **LEASES, **LOCKS, **STATES, **EVENTS, **HOSTS, **OWNER, **RETENTION}
 # These did part of their work, which their messages say.
 NOT_NOTHING = {
     "MESSAGE_PUBLICATION_UNKNOWN",

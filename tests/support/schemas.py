@@ -60,6 +60,7 @@ OF_COMMAND = {
     "event post": "reply-event-post",
     "event read": "reply-event-read",
     "doctor": "reply-doctor",
+    "prune": "reply-prune",
     "hook": "reply-hook",
     "setup": "reply-setup",
     "completion": "reply-completion",

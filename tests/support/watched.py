@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAIN = "agent_chat.cli.main"
 MESSAGE, ENTRY, UNKNOWN = "message", "journal-entry", "unknown"
 SESSION, TRACE = "session-memory", "hook-trace"
+TOMBSTONE = "tombstone"
 # The place of each kind of record, below the root, written with slashes.
 PLACES = {
     "channel-meta": re.compile(r"[^/]+/_meta\.json"),
@@ -33,6 +34,7 @@ PLACES = {
     "claim": re.compile(r"[^/]+/claims/[^./][^/]*\.json"),
     "path-lock": re.compile(r"[^/]+/locks/[^./][^/]*\.json"),
     ENTRY: re.compile(r"[^/]+/(tasks|locks)/audit/(\.pending|[^./][^/]*)\.md"),
+    TOMBSTONE: re.compile(r"[^/]+/tombstones\.md"),
     SESSION: re.compile(r"_hooks/[^/]+\.session"),
     TRACE: re.compile(r"_hooks/[^/]+\.ran"),
 }
