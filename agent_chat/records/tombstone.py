@@ -54,7 +54,8 @@ def digest(data: bytes) -> str:
 
 def content_digest(content: Mapping[str, object], reply_to: int | None) -> str:
     """Returns what tells whether a post is the same one: a digest of what is compared, and of the number answered."""
-    return digest(json_codec.canonical({**content, "reply_to": reply_to}))
+    fields = {**content, "reply_to": reply_to}
+    return digest(json_codec.canonical({name: fields[name] for name in sorted(fields)}))
 
 
 def to_json(tombstone: Tombstone) -> dict[str, object]:
