@@ -11,8 +11,6 @@ import pytest
 from agent_chat.operations import doctor, keeping, markers, retention
 from agent_chat.operations.mending import mend
 from agent_chat.records.message import Message
-from agent_chat.storage import layout
-from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.message_store import Stored
 from tests.operations.keeping_room import DAY, DAYS, KeepingRoom
 from tests.operations.room import refused
@@ -370,55 +368,3 @@ def test_a_removal_that_was_interrupted_is_finished_without_new_tombstones(kept:
     path.write_bytes(data)
     assert kept.gone() == [1]
     assert (kept.folder / "tombstones.md").read_text("utf-8").count("- {") == 1
-
-
-# -- the hourly run ----------------------------------------------------------------------------------------------------
-
-
-def test_a_run_an_hour_of_one_batch(kept: KeepingRoom) -> None:
-    for seq in range(1, retention.BATCH + 3):
-        kept.sent(seq, DAYS + 1)
-    first = kept.hourly()
-    assert first is not None
-    assert len(first.removed) == retention.BATCH
-    kept.clock.turn(retention.HOUR_SECONDS - 1)
-    assert kept.hourly() is None
-    kept.clock.turn(1)
-    second = kept.hourly()
-    assert second is not None
-    assert len(second.removed) == 2
-
-
-def test_a_run_in_the_future_was_none(kept: KeepingRoom) -> None:
-    assert kept.hourly() is not None
-    kept.clock.turn(-10 * DAY)
-    assert kept.hourly() is not None
-
-
-def test_a_busy_channel_is_left_for_later(kept: KeepingRoom) -> None:
-    kept.sent(1, DAYS + 1)
-    lock = FileLock(kept.workspace.files, kept.channel.layout.lock, kept.clock)
-    assert lock.acquire(0)
-    before = kept.clock.now()
-    assert kept.hourly() is None
-    assert kept.clock.now() - before < 1
-    lock.release()
-    assert kept.hourly() is not None
-
-
-def test_the_hourly_run_ends_where_all_is_young(kept: KeepingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "PATIENCE", 3)
-    kept.sent(1, DAYS + 1)
-    for seq in (2, 3, 4):
-        kept.sent(seq, 1)
-    kept.sent(5, DAYS + 1)
-    pruned = kept.hourly()
-    assert pruned is not None
-    assert pruned.removed == (1,)
-    assert kept.gone() == [5]
-
-
-def test_without_a_term_it_is_refused(kept: KeepingRoom) -> None:
-    plant(kept.root / "_owner.json", '{"schema_version": 1}')
-    refused("RETENTION_OFF", lambda: retention.term_of(kept.workspace))
-    assert layout.TOMBSTONES not in kept.names()

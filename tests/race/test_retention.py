@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_chat import timestamps
+from agent_chat.records import tombstone
 from agent_chat.storage.workspace import Clock
 from tests.support.cli import message_file
 from tests.support.processes import Done, Worker
@@ -65,8 +66,10 @@ def test_a_reader_beside_a_prune_is_shown_or_told_each_message(tmp_path: Path) -
             assert done.json.get("late", []) == []
             if seen[-1:] == [DUE + 20]:
                 break
-        removed = [each["seq"] for each in pruner.take().json["removed"]]
+        assert pruner.take().status == 0
         assert all(poster.take().status == 0 for _ in range(20))
+    removed = [each.seq for each in tombstone.parse((root / "dev" / "tombstones.md").read_bytes())[0]]
     assert seen == sorted(set(seen))
+    assert sorted(removed) == list(range(1, DUE + 1))  # by the command, or by what followed a post
     assert set(range(1, DUE + 21)) - set(seen) <= set(removed)
     assert lost == DUE + 20 - len(seen)
