@@ -37,7 +37,9 @@ def prune(request: Request) -> Reply:
     with Progress() as show:
         for channel in channels:
             try:
-                found.append((channel.name, retention.prune(channel, term, dry_run=dry_run, progress=show)))
+                pruned = retention.prune(channel, term, dry_run=dry_run, progress=show)
+                found.append((channel.name, pruned))
+                failures += [(channel.name, pruned.error)] if pruned.error is not None else []
             except (ChatError, OSError) as error:
                 if named is not None:
                     raise
@@ -74,7 +76,8 @@ def _text(found: Found, *, dry_run: bool, in_git: bool) -> str:
         lines += [f"  kept: {count} {safe_line(reason)}" for reason, count in sorted(reasons.items())]
     if in_git and any(pruned.removed for _, pruned in found):
         lines.append("git keeps their text in its history: the root lies in a work tree")
-    return "\n".join(lines) or "nothing is due"
+    failed = any(pruned.error is not None for _, pruned in found)
+    return "\n".join(lines) or ("" if failed else "nothing is due")
 
 
 def prune_hourly(workspace: Workspace, channels: list[str], days: int) -> list[str]:
@@ -83,7 +86,10 @@ def prune_hourly(workspace: Workspace, channels: list[str], days: int) -> list[s
     term = Term(days=days, now=workspace.clock.now())
     for name in channels:
         try:
-            retention.prune_hourly(open_channel(workspace, name), term)
-        except (ChatError, OSError) as error:
-            failed.append(f"messages of {name} that are due were not removed: {error}")
+            pruned = retention.prune_hourly(open_channel(workspace, name), term)
+            error = pruned.error if pruned is not None else None
+        except (ChatError, OSError) as failure:
+            error = failure
+        if error is not None:
+            failed.append(f"not all messages of {name} that are due were removed: {error}")
     return failed

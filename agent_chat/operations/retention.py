@@ -45,10 +45,14 @@ PATIENCE = 1000
 
 
 class Pruned(Value):
-    """What a run removed, or would remove: the numbers; and what is due and stays."""
+    """What a run removed, or would remove: the numbers; and what is due and stays.
+
+    `error` is why it is not all that is due: a message that could not be read is left alone, or a batch failed.
+    """
 
     removed: tuple[int, ...] = ()
     kept: tuple[Kept, ...] = ()
+    error: ChatError | OSError | None = None
 
 
 def term_of(workspace: Workspace) -> Term:
@@ -67,20 +71,28 @@ def term_of(workspace: Workspace) -> Term:
 def prune(channel: Channel, term: Term, *, dry_run: bool = False, progress: Progress | None = None) -> Pruned:
     """Removes what is due, batch after batch, until nothing is; fails with the code of a journal that is pending."""
     channel.require_settled(*JOURNALS)
-    plan = _planned(channel, term, progress=progress)
+    unread: list[OSError] = []
+    plan = _planned(channel, term, unread, progress=progress)
     if dry_run:
-        return Pruned(removed=_numbers_of(plan.goes), kept=plan.kept)
+        goes = tuple(stored.message.seq for stored in plan.goes)
+        return Pruned(removed=goes, kept=plan.kept, error=next(iter(unread), None))
     removed: list[int] = []
     kept = list(plan.kept)
+    failed: ChatError | OSError | None = None
     for start in range(0, len(plan.goes), BATCH):
         if progress is not None:
             progress(channel.name, start, len(plan.goes))
-        with channel.mutation() as mutation:
-            mutation.require_settled(*JOURNALS)
-            batch = _remove(mutation, plan.goes[start : start + BATCH], term)
+        try:
+            with channel.mutation() as mutation:
+                mutation.require_settled(*JOURNALS)
+                batch = _remove(mutation, plan.goes[start : start + BATCH], term, unread)
+        except (ChatError, OSError) as error:
+            failed = error
+            break
         removed += batch.removed
         kept += batch.kept
-    return Pruned(removed=tuple(removed), kept=tuple(sorted(kept, key=lambda each: each.seq)))
+    ordered = tuple(sorted(kept, key=lambda each: each.seq))
+    return Pruned(removed=tuple(removed), kept=ordered, error=failed or next(iter(unread), None))
 
 
 def prune_hourly(channel: Channel, term: Term) -> Pruned | None:
@@ -90,6 +102,7 @@ def prune_hourly(channel: Channel, term: Term) -> Pruned | None:
     """
     if not _is_turn(channel):
         return None
+    unread: list[OSError] = []
     try:
         with channel.mutation(seconds=HOURLY_LOCK_SECONDS) as mutation:
             mutation.require_settled(*JOURNALS)
@@ -99,12 +112,13 @@ def prune_hourly(channel: Channel, term: Term) -> Pruned | None:
             stamp.store(str(int(channel.workspace.clock.now())).encode("ascii"))
             if _is_turn(channel):
                 return None  # where no stamp can be written, each call would have its turn
-        plan = _planned(channel, term, patience=PATIENCE)
-        if not plan.goes:
-            return Pruned(kept=plan.kept)
-        with channel.mutation(seconds=HOURLY_LOCK_SECONDS) as mutation:
-            mutation.require_settled(*JOURNALS)
-            return _remove(mutation, plan.goes[:BATCH], term)
+        plan = _planned(channel, term, unread, patience=PATIENCE)
+        pruned = Pruned(kept=plan.kept)
+        if plan.goes:
+            with channel.mutation(seconds=HOURLY_LOCK_SECONDS) as mutation:
+                mutation.require_settled(*JOURNALS)
+                pruned = _remove(mutation, plan.goes[:BATCH], term, unread)
+        return pruned.replace(error=next(iter(unread), None))
     except ChatError as error:
         if error.code == "CHANNEL_BUSY" or error.code in [journal.pending for journal in JOURNALS]:
             return None
@@ -126,17 +140,33 @@ def _is_turn(channel: Channel) -> bool:
 # -- what is to go -----------------------------------------------------------------------------------------------------
 
 
-def _planned(channel: Channel, term: Term, *, patience: int | None = None, progress: Progress | None = None) -> Plan:
-    """Returns what would go now; with `patience` the search ends after so many messages in a row that are not due."""
+def _planned(
+    channel: Channel,
+    term: Term,
+    unread: list[OSError],
+    *,
+    patience: int | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """Returns what would go now; with `patience` the search ends after so many messages in a row that are not due.
+
+    Why some could not be read goes into `unread`.
+    """
     numbers = channel.messages.numbers()
-    due = list(_due(channel, numbers, term, patience=patience, progress=progress))
+    due = list(_due(channel, numbers, term, unread, patience=patience, progress=progress))
     if not due:
         return keeping.Plan(goes=(), kept=())
     return keeping.plan_prune(due, term, keeping.load_grounds(channel, numbers, term))
 
 
 def _due(
-    channel: Channel, numbers: Numbers, term: Term, *, patience: int | None, progress: Progress | None
+    channel: Channel,
+    numbers: Numbers,
+    term: Term,
+    unread: list[OSError],
+    *,
+    patience: int | None,
+    progress: Progress | None,
 ) -> Iterator[Aged]:
     """Yields the messages that are older than the term; what is damaged, unfinished or unreadable is left alone."""
     young = 0
@@ -144,7 +174,7 @@ def _due(
     for done, (seq, files) in enumerate(numbers.after(0)):
         if progress is not None:
             progress(channel.name, done, total)
-        for aged in _of_number(channel, seq, files):
+        for aged in _of_number(channel, seq, files, unread):
             if term.is_over(aged.at):
                 young = 0
                 yield aged
@@ -154,7 +184,7 @@ def _due(
             return
 
 
-def _of_number(channel: Channel, seq: int, files: list[str]) -> list[Aged]:
+def _of_number(channel: Channel, seq: int, files: list[str], unread: list[OSError]) -> list[Aged]:
     """Returns the messages of one number, each with the time at which it was sent; none if one cannot be read."""
     try:
         unit = channel.messages.load_unit(seq, files)
@@ -163,7 +193,10 @@ def _of_number(channel: Channel, seq: int, files: list[str]) -> list[Aged]:
             for item in unit
             if isinstance(item, Stored)
         ]
-    except (FileNotFoundError, PermissionError):
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        unread.append(error)
         return []
 
 
@@ -175,14 +208,10 @@ def _sent_at(channel: Channel, stored: Stored) -> float:
         return channel.workspace.files.status(channel.layout.file(stored.file)).st_mtime
 
 
-def _numbers_of(goes: Sequence[Stored]) -> tuple[int, ...]:
-    return tuple(stored.message.seq for stored in goes)
-
-
 # -- removing ----------------------------------------------------------------------------------------------------------
 
 
-def _remove(mutation: Mutation, batch: Sequence[Stored], term: Term) -> Pruned:
+def _remove(mutation: Mutation, batch: Sequence[Stored], term: Term, unread: list[OSError]) -> Pruned:
     """Removes those messages of a batch that are still due now that the lock is held."""
     channel = mutation.channel
     numbers = mutation.numbers()
@@ -191,7 +220,7 @@ def _remove(mutation: Mutation, batch: Sequence[Stored], term: Term) -> Pruned:
         seq = stored.message.seq
         due += [
             aged
-            for aged in _of_number(channel, seq, numbers.names_of(seq))
+            for aged in _of_number(channel, seq, numbers.names_of(seq), unread)
             if aged.stored.file == stored.file and term.is_over(aged.at)
         ]
     plan = keeping.plan_prune(due, term, keeping.load_grounds(channel, numbers, term))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from agent_chat.records.message import Message
 from agent_chat.storage.message_store import Stored
 from tests.operations.keeping_room import DAY, DAYS, KeepingRoom
 from tests.operations.room import refused
-from tests.support.cli import START, Crash, FaultyFiles, plant, run, workspace_on
+from tests.support.cli import START, Crash, FaultyFiles, failing, plant, run, workspace_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,6 +169,16 @@ def test_what_is_no_message_is_never_touched(kept: KeepingRoom) -> None:
     kept.sent(4, DAYS + 1)
     assert kept.gone() == [4]
     assert len([name for name in kept.names() if name[0].isdigit()]) == 3
+
+
+def test_what_cannot_be_read_stays_and_is_an_error(kept: KeepingRoom) -> None:
+    for seq in (1, 2, 3):
+        kept.sent(seq, DAYS + 1)
+    kept.workspace = failing(kept.root, errno.EACCES, at=1, only=("read_file",), where="0002", forever=True)
+    pruned = kept.prune()
+    assert pruned.removed == (1, 3)
+    assert isinstance(pruned.error, PermissionError)
+    assert kept.there() == [2]
 
 
 def test_the_audit_message_of_a_claimed_marker_stays(kept: KeepingRoom) -> None:
