@@ -88,8 +88,8 @@ class Plan(Value):
     kept: tuple[Kept, ...]
 
 
-def plan_prune(due: Iterable[Aged], term: Term, grounds: Grounds) -> Plan:
-    """Returns which of the messages that are due go, and which stay and why."""
+def plan_prune(due: Iterable[Aged], term: Term, grounds: Grounds, *, limit: int | None = None) -> Plan:
+    """Returns which of the messages that are due go, at most `limit` of them, and which before those stay and why."""
     goes: list[Stored] = []
     kept: list[Kept] = []
     for aged in due:
@@ -98,6 +98,8 @@ def plan_prune(due: Iterable[Aged], term: Term, grounds: Grounds) -> Plan:
             kept.append(Kept(seq=aged.stored.message.seq, reason=reason))
         else:
             goes.append(aged.stored)
+        if len(goes) == limit:
+            break
     return Plan(goes=tuple(goes), kept=tuple(kept))
 
 

@@ -283,8 +283,8 @@ def _pruned_with_key(
 ) -> Posted | None:
     """Returns the earlier post with the same key and content that retention removed, if there is one."""
     found = None
-    for each in channel.messages.tombstones.load() if numbers.removed is not None else ():
-        if each.key == message.key and names.same(each.sender, message.sender):
+    for each in channel.messages.tombstones.with_key(message.key) if numbers.removed is not None else ():
+        if names.same(each.sender, message.sender):
             found = each if found is None or each.seq > found.seq else found
     if found is None:
         return None

@@ -7,6 +7,8 @@ nothing that was not due, and the next run goes on from there.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from agent_chat import timestamps
 from agent_chat.errors import ChatError
 from agent_chat.operations import keeping
@@ -148,15 +150,17 @@ def _planned(
     patience: int | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """Returns what would go now; with `patience` the search ends after so many messages in a row that are not due.
+    """Returns what would go now; why some could not be read goes into `unread`.
 
-    Why some could not be read goes into `unread`.
+    With `patience` it is one batch at the most, and the search ends after so many messages in a row that are not due.
     """
     numbers = channel.messages.numbers()
-    due = list(_due(channel, numbers, term, unread, patience=patience, progress=progress))
-    if not due:
+    due = _due(channel, numbers, term, unread, patience=patience, progress=progress)
+    first = next(due, None)
+    if first is None:
         return keeping.Plan(goes=(), kept=())
-    return keeping.plan_prune(due, term, keeping.load_grounds(channel, numbers, term))
+    limit = None if patience is None else BATCH
+    return keeping.plan_prune(chain((first,), due), term, keeping.load_grounds(channel, numbers, term), limit=limit)
 
 
 def _due(
@@ -215,14 +219,14 @@ def _remove(mutation: Mutation, batch: Sequence[Stored], term: Term, unread: lis
     """Removes those messages of a batch that are still due now that the lock is held."""
     channel = mutation.channel
     numbers = mutation.numbers()
+    wanted = {stored.file for stored in batch}
+    last = max(stored.message.seq for stored in batch)
     due: list[Aged] = []
-    for stored in batch:
-        seq = stored.message.seq
-        due += [
-            aged
-            for aged in _of_number(channel, seq, numbers.names_of(seq), unread)
-            if aged.stored.file == stored.file and term.is_over(aged.at)
-        ]
+    for seq, files in numbers.after(min(stored.message.seq for stored in batch) - 1):
+        if seq > last:
+            break
+        there = _of_number(channel, seq, files, unread) if not wanted.isdisjoint(files) else []
+        due += [aged for aged in there if aged.stored.file in wanted and term.is_over(aged.at)]
     plan = keeping.plan_prune(due, term, keeping.load_grounds(channel, numbers, term))
     entries: list[Tombstone] = []
     kept = list(plan.kept)
@@ -233,8 +237,10 @@ def _remove(mutation: Mutation, batch: Sequence[Stored], term: Term, unread: lis
         else:
             entries.append(entry)
     if entries:
-        known = {(each.seq, each.file): each.sha256 for each in channel.messages.tombstones.load()}
-        new = [each for each in entries if known.get((each.seq, each.file)) != each.sha256]
+        removed = numbers.removed
+        again = removed is not None and any(removed.has(each.file) for each in entries)
+        known = {each.file: each.sha256 for each in (channel.messages.tombstones.load() if again else ())}
+        new = [each for each in entries if known.get(each.file) != each.sha256]
         if new:
             channel.messages.tombstones.append(new)
         _forget(mutation, [each.file for each in entries], term)

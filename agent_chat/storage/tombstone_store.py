@@ -7,6 +7,7 @@ within one tick of a coarse clock.
 
 from __future__ import annotations
 
+from agent_chat.records import json_codec
 from agent_chat.records import tombstone as tombstone_record
 from agent_chat.storage.cache_file import CacheFile
 from agent_chat.storage.filesystem import NotOrdinaryError
@@ -37,6 +38,12 @@ class TombstoneStore:
     def load(self) -> list[Tombstone]:
         """Returns all tombstones; none where there is no such file, or no ordinary one."""
         return tombstone_record.parse(self._read())[0]
+
+    def with_key(self, key: str) -> list[Tombstone]:
+        """Returns the tombstones of messages with a key, without reading what the other lines say."""
+        needle = json_codec.encode(key).encode("utf-8")
+        lines = [line for line in self._read().split(b"\n") if needle in line]
+        return [each for each in tombstone_record.parse(b"\n".join(lines))[0] if each.key == key]
 
     def faults(self) -> list[tuple[int, str]]:
         """Returns the malformed lines by number, with what is wrong with them."""

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_chat.operations import doctor
+from agent_chat.operations.mending import mend
 from agent_chat.records.tombstone import Tombstone
+from agent_chat.storage.cache_file import CacheFile
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.layout import TOMBSTONES
 from agent_chat.storage.message_numbers import PLAUSIBLE_LEAD, Numbers
-from agent_chat.storage.removed_numbers import RemovedNumbers
+from agent_chat.storage.removed_numbers import FORM, RemovedNumbers
 from agent_chat.storage.tombstone_store import CACHE_FILE, TombstoneStore
 from tests.support.cli import START, ArrivalFiles, FakeClock, FaultyFiles, message_file, plant, workspace_on
 
@@ -68,6 +71,26 @@ def test_the_file_is_parsed_once_and_then_its_cache_is_read(channel: Channel, tm
     watched, files = counting(channel, tmp_path)
     assert watched.messages.numbers().highest_removed == 2
     assert files.calls == ["list_folder dev", "status tombstones.md", f"read_file {CACHE_FILE}"]
+
+
+def test_the_doctor_finds_a_cache_that_tells_what_is_not_so(channel: Channel, tmp_path: Path) -> None:
+    settled(channel, 4)
+    channel.messages.numbers(keep=True)
+    path = tmp_path / "dev" / ".cache" / CACHE_FILE
+    mark = path.read_bytes().split(b"\n")[1]
+    CacheFile(channel.workspace, channel.layout.cache, CACHE_FILE, FORM).store(mark + b"\n" + removed(3).to_bytes())
+    assert channel.messages.numbers().highest_removed == 3
+    found = {finding.id for finding in doctor.examine(channel).findings}
+    assert "cache.valid" in found
+    mend(channel, doctor.examine(channel))
+    assert not path.exists()
+
+
+def test_a_key_is_found_among_others(channel: Channel) -> None:
+    keyed = [tombstone(seq).replace(key=f"k-{seq}", content=HASH) for seq in (1, 11)]
+    channel.messages.tombstones.append([*keyed, tombstone(3)])
+    assert channel.messages.tombstones.with_key("k-1") == [keyed[0]]
+    assert channel.messages.tombstones.with_key('odd "key"') == []
 
 
 def test_who_may_change_nothing_stores_no_cache(channel: Channel, tmp_path: Path) -> None:
