@@ -175,6 +175,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     "ACCESS_NOT_A_PERSON": (DENIED, "Only a person decides this: a name in the humans of a channel, at a terminal, without a session token.", "stop here, and ask the user to run it at a terminal, without a session token"),
     "ACCESS_NOT_CONFIRMED": (DENIED, "What was asked for was not typed again, so nothing was changed.", "run the command again, and type what it asks for"),
     "MESSAGE_REF_UNREADABLE": (INVALID, "The file given with --ref path: is missing, cannot be read, is no ordinary file or is larger than 1 GiB; nothing was posted.", "check its path and permissions"),
+    "RETENTION_OFF": (DENIED, "The owner has set no term, so messages are kept for good and nothing is pruned.", "leave the messages, or ask the owner for a term"),
+    "MESSAGE_PRUNED": (NOT_FOUND, "The message was older than the owner's term and is gone; what is kept of it the error tells.", "see what answered it with thread; a reply to it can still be posted"),
 }  # fmt: skip
 
 

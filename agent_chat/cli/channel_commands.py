@@ -11,7 +11,8 @@ from agent_chat.operations import channels as operations
 from agent_chat.operations.access import is_on
 from agent_chat.records.shown_text import safe_line
 from agent_chat.storage import layout
-from agent_chat.storage.channel import Channel, channel_names
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import channel_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def join(request: Request) -> Reply:
     except ChatError as error:
         warnings = (f"{error.message}; {error.next}",)
     if before:
-        skip = channel.workspace.call(f"ack {channel.name} {numbers.highest} --as {name}")
+        skip = channel.workspace.call(f"ack {channel.name} {numbers.latest} --as {name}")
         line += f"; {before} messages lie before, to skip them: {skip}"
     if any(sign in name for sign in ".-"):
         line += f"\nnote: people cannot reach {name} by @ for certain, since a dot or hyphen ends a mention"

@@ -323,6 +323,17 @@ COMMANDS: tuple[Command, ...] = (
             ),
         ),
     ),
+    Command(
+        path=("prune",),
+        summary="Removes messages older than the owner's term; a tombstone of each stays.",
+        handler="agent_chat.cli.retention_commands:prune",
+        mutates=True,
+        notes="This also happens by itself, once an hour, after commands that change something.",
+        arguments=(
+            CHANNEL.replace(optional=True, help="only this channel"),
+            Argument(name="dry_run", spellings=("--dry-run",), flag=True, help="say what would go, and remove nothing"),
+        ),
+    ),
     *host_table.ROWS,
     Command(
         path=("completion",),

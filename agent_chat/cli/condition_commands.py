@@ -75,7 +75,7 @@ def _reply(
     data: dict[str, object] = {
         **channel.where(),
         "messages": [],
-        "latest_seq": channel.messages.numbers().highest,
+        "latest_seq": channel.messages.numbers().latest,
         "has_more": False,
         "next_after": cursor,
         "cursor": cursor,

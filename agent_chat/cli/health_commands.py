@@ -9,7 +9,8 @@ from agent_chat.errors import ChatError
 from agent_chat.operations import doctor as operations
 from agent_chat.operations.mending import mend, mend_root
 from agent_chat.records.shown_text import safe_line
-from agent_chat.storage.channel import Channel, channel_names, open_channel_unread
+from agent_chat.storage.channel import Channel, open_channel_unread
+from agent_chat.storage.channel_folders import channel_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

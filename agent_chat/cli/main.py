@@ -74,7 +74,10 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
             reply = _handler(request)(request)
             if as_json:
                 reply = reply.replace(data={**request.workspace.where(), **reply.data})
-            return _show_all(reply, as_json=as_json)
+            status = _show_all(reply, as_json=as_json)
+            if status == 0 and request.command.mutates:
+                _clean_up(request)
+            return status
         except ChatError as error:
             return _refuse(error, argv, command, as_json=as_json)
         except OSError as error:
@@ -143,6 +146,28 @@ def _show(reply: Reply, *, as_json: bool) -> int:
             output.show_error(failure, as_json=False)
         return ERROR
     return reply.status
+
+
+def _clean_up(request: Request) -> None:
+    """Does what follows a command that changed something and was shown: it fails no more, whatever happens here."""
+    from agent_chat.cli import output
+    from agent_chat.storage import owner_store
+
+    try:
+        several, one = request.values.get("channels"), request.values.get("channel")
+        named = several if isinstance(several, tuple) else () if one is None else (one,)
+        if not named or request.command.path == ("prune",):
+            return
+        days = owner_store.load(request.workspace).retention_days
+        if days is None:
+            return
+        from agent_chat.cli.retention_commands import prune_hourly
+
+        failed = prune_hourly(request.workspace, [str(name) for name in named], days)
+    except Exception as error:
+        failed = [f"{type(error).__name__}: {error}"]
+    if failed:
+        output.warn("; ".join(failed))
 
 
 def _refuse(error: ChatError, argv: Sequence[str], command: str, *, as_json: bool) -> int:

@@ -10,6 +10,7 @@ from agent_chat.cli.refs import kept_refs, looked_at_refs
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading
 from agent_chat.records.shown_text import safe_line
+from agent_chat.records.tombstone import to_json as tombstone_fields
 from agent_chat.timestamps import format_utc
 
 TYPE_CHECKING = False
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from agent_chat.operations.messages import Posted
     from agent_chat.operations.presence import Absent
     from agent_chat.operations.reading import Page
+
+SHOWN_OF_PRUNED = ("seq", "file", "from", "topic", "created", "sha256")
 
 
 def post(request: Request) -> Reply:
@@ -119,9 +122,15 @@ def thread(request: Request) -> Reply:
     """Shows a message and what answers it."""
     channel = channel_of(request)
     numbers = channel.messages.numbers()
-    root = messages.find(channel, numbers, request.text("seq"))
+    removed = messages.pruned(channel, numbers, request.text("seq"))
+    root = removed or messages.find(channel, numbers, request.text("seq"))
     page = reading.thread(channel, root, numbers, bounds_of(request), after=request.optional_integer("after") or 0)
-    return page_reply(page, cursor=page.passed, nothing="nothing more in this thread")
+    reply = page_reply(page, cursor=page.passed, nothing="nothing more in this thread")
+    if removed is None:
+        return reply
+    fields = {key: value for key, value in tombstone_fields(removed).items() if key in SHOWN_OF_PRUNED}
+    head = f"#{removed.seq} of {removed.sender} was pruned; what answers it:\n"
+    return reply.replace(data={**reply.data, "pruned": fields}, text=lambda: head + reply.as_text())
 
 
 def search(request: Request) -> Reply:

@@ -36,7 +36,7 @@ def show_reply(reply: Reply, *, as_json: bool) -> None:
         if text and not text.endswith("\n"):
             text += "\n"
         for warning in reply.warnings:
-            note(f"{PROGRAM}: warning: {safe_line(warning)}")
+            warn(warning)
     write_out(text)
 
 
@@ -101,6 +101,11 @@ def show_error(error: ChatError, *, as_json: bool) -> None:
     note(f"{PROGRAM}: {error.code}: {safe_line(error.told)}{hint}")
     if error.next:
         note(f"  next: {safe_line(error.next)}")
+
+
+def warn(text: str) -> None:
+    """Writes a warning to stderr, as one line."""
+    note(f"{PROGRAM}: warning: {safe_line(text)}")
 
 
 def note(line: str, *, end: str = "\n") -> None:

@@ -50,6 +50,8 @@ def page_fields(page: Page, cursor: int) -> dict[str, object]:
     if page.late.count:
         fields["late"] = list(page.late.files)
         fields["late_count"] = page.late.count
+    if page.lost is not None:
+        fields["lost"] = {"count": page.lost.count, "first": page.lost.first, "last": page.lost.last}
     if page.held or page.late.held:
         fields["held"] = page.held or page.late.held
     return fields
@@ -79,6 +81,15 @@ def late_line(channel: Channel, late: Late) -> str:
     return f"late: arrived below the cursor: {shown}{rest}; {channel.workspace.call(f'show {channel.name} FILE')}"
 
 
+def lost_line(page: Page) -> str:
+    """Returns what to say of messages that retention removed before they were read; "" where none were."""
+    if page.lost is None:
+        return ""
+    if page.lost.count == 1:
+        return f"lost to retention: 1 message, #{page.lost.first}\n"
+    return f"lost to retention: {page.lost.count} messages, #{page.lost.first} to #{page.lost.last}\n"
+
+
 def page_text(page: Page, again: Sequence[Stored] = (), *, moves: bool = True) -> str:
     """Returns a page as text; `moves` says that the cursor will be where the page ends."""
     more = ""
@@ -86,7 +97,12 @@ def page_text(page: Page, again: Sequence[Stored] = (), *, moves: bool = True) -
         how = "call again" if moves else f"call again with --after {page.passed}"
         more = f"more: {page.latest - page.passed} numbers follow; {how}\n"
     late = late_line(page.channel, page.late)
-    return (late and late + "\n") + message_text.blocks((*again, *page.stored), page.channel.name, page.doubled) + more
+    return (
+        lost_line(page)
+        + (late and late + "\n")
+        + message_text.blocks((*again, *page.stored), page.channel.name, page.doubled)
+        + more
+    )
 
 
 def page_reply(

@@ -112,7 +112,7 @@ def _joined(fields: list[dict[str, object]]) -> dict[str, object]:
             joined.append({"channel": page["channel"], **message})
     data["messages"] = joined
     data["has_more"] = any(page["has_more"] for page in fields)
-    for key in ("latest_seq", "next_after", "cursor", "late", "late_count", "held", "skipped"):
+    for key in ("latest_seq", "next_after", "cursor", "late", "late_count", "lost", "held", "skipped"):
         values = {str(page["channel"]): page[key] for page in fields if key in page}
         if values:
             data[key] = values
@@ -129,7 +129,7 @@ def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
     """Returns the negative answer: nothing came, call again."""
     where = ", ".join(channel.name for channel in asked.channels)
     cursors = {c.name: c.cursors.seq(agent) for c, agent in zip(asked.channels, asked.agents)}
-    latest = {c.name: c.messages.numbers().highest for c in asked.channels}
+    latest = {c.name: c.messages.numbers().latest for c in asked.channels}
     points = cursors if asked.after is None else dict.fromkeys(cursors, asked.after)
     single = len(asked.channels) == 1
     name = asked.channels[0].name

@@ -8,7 +8,8 @@ from agent_chat.cli.page_reply import late_line, message_fields, page_text, page
 from agent_chat.errors import ChatError
 from agent_chat.operations import reading, waiting
 from agent_chat.operations.participants import participant
-from agent_chat.storage.channel import Channel, channel_names, open_channel
+from agent_chat.storage.channel import Channel, open_channel
+from agent_chat.storage.channel_folders import channel_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from agent_chat.operations.access import is_on
 from agent_chat.operations.glance import glance
 from agent_chat.operations.session_memory import HELD, TOLD, SessionMemory
 from agent_chat.records.shown_text import safe_line, shortened
-from agent_chat.storage.channel import may_be_channel
-from agent_chat.storage.channel_folders import names_like_channels
+from agent_chat.storage.channel_folders import may_be_channel, names_like_channels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

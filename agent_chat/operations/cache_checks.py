@@ -15,6 +15,8 @@ from agent_chat.storage.message_index import HIGHLIGHTS_FILE, MESSAGES_FILE, REA
 from agent_chat.storage.message_numbers import seq_of
 from agent_chat.storage.message_store import Stored
 from agent_chat.storage.record_store import RecordStore
+from agent_chat.storage.removed_numbers import RemovedNumbers
+from agent_chat.storage.tombstone_store import CACHE_FILE as TOMBSTONES_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_index import Known
 
-FILES = (LOCKS_FILE, MESSAGES_FILE, HIGHLIGHTS_FILE)
+FILES = (LOCKS_FILE, MESSAGES_FILE, HIGHLIGHTS_FILE, TOMBSTONES_FILE)
 
 
 def check(channel: Channel, stored: Sequence[Stored]) -> Iterator[Finding]:
@@ -53,6 +55,11 @@ def check(channel: Channel, stored: Sequence[Stored]) -> Iterator[Finding]:
             yield from _check_messages(channel, name, stored)
     if LOCKS_FILE in usable:
         yield from _check_locks(channel)
+    if TOMBSTONES_FILE in usable:
+        tombstones = channel.messages.tombstones
+        told, load = tombstones.numbers().to_bytes(), tombstones.load()
+        if told != RemovedNumbers.of((each.seq, each.file) for each in load).to_bytes():
+            yield _finding(channel, TOMBSTONES_FILE, "what it tells of the tombstones is not so")
 
 
 def _finding(channel: Channel, name: str, message: str, *, remedy: str = "") -> Finding:

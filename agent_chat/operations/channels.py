@@ -9,7 +9,8 @@ from agent_chat.records import channel_meta
 from agent_chat.records.channel_meta import ChannelMeta
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication
-from agent_chat.storage.channel import Channel, channel_names
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import channel_names
 from agent_chat.storage.message_store import newest
 from agent_chat.storage.root_lock import RootLock
 
@@ -138,7 +139,7 @@ def overview(channel: Channel, *, speaks: bool = True) -> Overview:
         last = newest(channel.messages.stored(seq, files))
         if last is not None or tries >= 10:
             break
-    return Overview(channel=channel, count=len(numbers), latest=numbers.highest, last=last)
+    return Overview(channel=channel, count=len(numbers), latest=numbers.latest, last=last)
 
 
 def join(channel: Channel, agent: str, role: str | None) -> ChannelMeta:

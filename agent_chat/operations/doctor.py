@@ -14,7 +14,8 @@ from agent_chat.operations.findings import LOCK_LOOKS, LOCK_SECONDS, Finding, ch
 from agent_chat.records import channel_meta
 from agent_chat.records.value import Value
 from agent_chat.storage import layout, publication, real_place
-from agent_chat.storage.channel import Channel, may_be_channel
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import may_be_channel
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder, is_link, path_of
 from agent_chat.storage.message_store import Stored
@@ -23,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.workspace import Workspace
 
@@ -97,7 +99,7 @@ def examine(channel: Channel, progress: Progress | None = None) -> Examined:
     try:
         numbers = channel.messages.numbers()
     except OSError as error:
-        findings.append(unreadable(channel.layout.folder, error, id="message.file"))
+        findings.append(unreadable(path_of(error) or channel.layout.folder, error, id="message.file"))
         return Examined(
             channel=channel, numbers=channel.messages.nothing(), stored=(), late=(), findings=tuple(findings)
         )
@@ -111,13 +113,25 @@ def examine(channel: Channel, progress: Progress | None = None) -> Examined:
     findings += _looked_at(channel, message_checks.check_numbers(channel, numbers))
     late, found = message_checks.check_cursors(channel, numbers, stored)
     findings += found
-    findings += message_checks.check_parents(channel, stored)
+    removed = _removed(channel, numbers, findings)
+    findings += message_checks.check_parents(channel, stored, removed)
+    if numbers.removed is not None:
+        findings += _looked_at(channel, message_checks.check_tombstones(channel, stored, removed))
     findings += message_checks.check_events(channel, stored)
     findings += _looked_at(channel, _check_others(channel, numbers, stored))
     findings += _looked_at(channel, _check_temporaries(channel))
     findings += _looked_at(channel, cache_checks.check(channel, stored))
-    findings += record_checks.check(channel, numbers, stored, {finding.path for finding in findings})
+    findings += record_checks.check(channel, numbers, stored, {finding.path for finding in findings}, removed)
     return Examined(channel=channel, numbers=numbers, stored=tuple(stored), late=tuple(late), findings=tuple(findings))
+
+
+def _removed(channel: Channel, numbers: Numbers, findings: list[Finding]) -> list[Tombstone]:
+    """Returns what is kept of the messages that retention removed; where that cannot be read, it is a finding."""
+    try:
+        return channel.messages.tombstones.load() if numbers.removed is not None else []
+    except OSError as error:
+        findings.append(unreadable(path_of(error) or channel.layout.folder, error, id="message.file"))
+        return []
 
 
 def _looked_at(channel: Channel, findings: Iterator[Finding]) -> Iterator[Finding]:

@@ -43,6 +43,8 @@ INVARIANTS: dict[str, tuple[str, str]] = {
     "message.copy": (WARNING, "no file is a copy of another under one number"),
     "message.late": (WARNING, "no message lies unread below a cursor"),
     "message.parent": (WARNING, "the message that is answered is there"),
+    "tombstone.valid": (WARNING, "a line of tombstones.md is a tombstone, unless a kill tore it"),
+    "tombstone.agrees": (WARNING, "no message has the number of another one that retention removed"),
     "event.valid": (WARNING, "a message posted as an event carries one, of its sender"),
     "file.foreign": (WARNING, "every other file of the channel is one that the layout knows"),
     "file.mode": (WARNING, "in a shared root, what may be read in the root may be read in its files"),

@@ -15,8 +15,8 @@ from agent_chat.records import json_codec
 from agent_chat.records.value import Value
 from agent_chat.storage import layout
 from agent_chat.storage.cache_file import CacheFile
-from agent_chat.storage.channel import Channel, may_be_channel
-from agent_chat.storage.channel_folders import names_like_channels
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import may_be_channel, names_like_channels
 from agent_chat.storage.filesystem import is_folder
 from agent_chat.storage.message_store import SETTLING_SECONDS, Stored, Unfinished
 
@@ -162,7 +162,8 @@ class _Glancer:
         start = cursor.seq if cursor is not None else 0
         count = Count(channel=channel.name, latest=start)
         if before is not None and before.cursor == start and before.count.latest >= start:
-            if numbers.known_at(before.count.latest) == before.known:
+            # What retention removed no longer counts as unread, so here only what is there is compared.
+            if numbers.present_at(before.count.latest) == before.known:
                 count = before.count.replace(late=0, more=False)
         count, unfinished = self._counted(channel, agent, numbers, count)
         if self._workspace.clock.monotonic() > self._deadline:
@@ -171,7 +172,7 @@ class _Glancer:
             late = arrivals(channel, is_for(agent), cursor, numbers)
             count = count.replace(late=late.count if late.wakes else 0)
             unfinished = unfinished or bool(late.unsettled)
-        known = numbers.known_at(count.latest)
+        known = numbers.present_at(count.latest)
         return _Looked(count=count, cursor=start, known=known, unfinished=unfinished)
 
     def _counted(self, channel: Channel, agent: str, numbers: Numbers, count: Count) -> tuple[Count, bool]:

@@ -7,7 +7,8 @@ from agent_chat.errors import ChatError
 from agent_chat.operations import reading
 from agent_chat.operations.late import arrivals, is_for
 from agent_chat.records.value import Value
-from agent_chat.storage.channel import Channel, channel_names
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import channel_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from agent_chat.operations.replay import Filed
     from agent_chat.records.journal_entry import Entry
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.journal import Journal
     from agent_chat.storage.message_store import Stored
@@ -33,8 +34,11 @@ KEPT = "-kept-"
 _END = ".md"
 
 
-def check(channel: Channel, stored: Sequence[Stored], filed: dict[str, Filed]) -> list[Finding]:
-    """Returns what is wrong with the folders and the journals; `stored` are the messages of the channel.
+def check(
+    channel: Channel, stored: Sequence[Stored], filed: dict[str, Filed], removed: Sequence[Tombstone] = ()
+) -> list[Finding]:
+    """Returns what is wrong with the folders and the journals; `stored` are the messages of the channel,
+    `removed` those that retention removed.
 
     The filed entries that can be read go into `filed`, by transaction.
     """
@@ -43,7 +47,7 @@ def check(channel: Channel, stored: Sequence[Stored], filed: dict[str, Filed]) -
         found += _looked_at(channel, folder, _check_folder(channel, folder))
     for journal in JOURNALS:
         found += _looked_at(channel, journal.entry, _check_pending(channel, journal))
-        found += _looked_at(channel, journal.audit, _check_filed(channel, journal, stored, filed))
+        found += _looked_at(channel, journal.audit, _check_filed(channel, journal, stored, filed, removed))
     return found
 
 
@@ -173,12 +177,18 @@ def is_unreadable(channel: Channel, journal: Journal) -> bool:
 
 
 def _check_filed(
-    channel: Channel, journal: Journal, stored: Sequence[Stored], filed: dict[str, Filed]
+    channel: Channel,
+    journal: Journal,
+    stored: Sequence[Stored],
+    filed: dict[str, Filed],
+    removed: Sequence[Tombstone],
 ) -> Iterator[Finding]:
     """Checks the history: every entry can be read, and its change was announced, or it is kept as damaged."""
     files, folder = channel.workspace.files, channel.layout.record(journal.audit)
     announced = {item.message.transaction for item in stored}
+    once_announced = {each.transaction for each in removed if each.transaction}
     kept = {item.message.transaction for item in stored if item.message.status == journal.kept_status}
+    kept |= {each.transaction for each in removed if each.status == journal.kept_status}
     for name in sorted(files.list_if_there(folder)):
         path = join(folder, name)
         if name == PENDING or not _is_known(journal.audit, name):
@@ -194,7 +204,7 @@ def _check_filed(
         except journal_entry.EntryError as error:
             fault = str(error)
         else:
-            tells = entry.id in announced or _tells_of_its_end(entry, data)
+            tells = entry.id in announced or entry.id in once_announced or _tells_of_its_end(entry, data)
             filed[entry.id] = replay.filed_entry(
                 entry, f"{journal.audit}/{name}", counts=tells and entry.id not in announced
             )

@@ -67,6 +67,8 @@ def arrivals(channel: Channel, concerns: Callable[[Message], bool], cursor: Curs
     count, total = numbers.known_at(cursor.seq)
     if (count, total) == (cursor.count, cursor.names_sum):
         return Late()
+    if count < cursor.count and numbers.removed is None and channel.messages.has_tombstones():
+        return Late()  # retention began while we listed; the next look sees what it removed
     since = cursor.written_at - cursor.listed_before / 1000
     names, unnamed = _candidates(channel, cursor, numbers, since)
     found: list[Stored] = []
@@ -119,6 +121,11 @@ def _candidates(channel: Channel, cursor: Cursor, numbers: Numbers, since: float
     names = told_apart(changed, more, total - cursor.names_sum)
     if names is not None:
         return names, 0
+    gone = _removed_below(channel, numbers, cursor.seq) if more > 0 else set()
+    names = told_apart([*changed, *gone], more, total - cursor.names_sum) if gone else None
+    if names is not None:
+        # What came and was removed before its reader came by was for others: else it would have stayed.
+        return [name for name in names if name not in gone], 0
     # Another set that is not smaller has new names in it.
     least = max(more, 1) if more >= 0 else 0
     names = changed
@@ -130,6 +137,14 @@ def _candidates(channel: Channel, cursor: Cursor, numbers: Numbers, since: float
         elif len(written) >= least or len(changed) > _FEW:
             names = written
     return names, max(least - len(names), 0)
+
+
+def _removed_below(channel: Channel, numbers: Numbers, seq: int) -> set[str]:
+    """Returns the files at or below a number that retention removed."""
+    if numbers.removed is None:
+        return set()
+    there = set(numbers.names_up_to(seq))
+    return {each.file for each in channel.messages.tombstones.load() if each.seq <= seq} - there
 
 
 def told_apart(candidates: Sequence[str], count: int, difference: int) -> Sequence[str] | None:

@@ -7,14 +7,18 @@ from agent_chat.errors import ChatError
 from agent_chat.operations.events import event_in
 from agent_chat.operations.findings import Finding, check_kind, mode_findings, unreadable
 from agent_chat.operations.late import below_every_cursor
+from agent_chat.records.digest import sha256_of
 from agent_chat.records.event import EventError
+from agent_chat.records.message import MAX_FILE_BYTES
 from agent_chat.storage.filesystem import is_file
+from agent_chat.storage.layout import TOMBSTONES
 from agent_chat.storage.message_store import COPY, Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_numbers import Numbers
 
@@ -66,9 +70,10 @@ def check_numbers(channel: Channel, numbers: Numbers) -> Iterator[Finding]:
         )
 
 
-def check_parents(channel: Channel, stored: Sequence[Stored]) -> Iterator[Finding]:
-    """Checks that what is answered is there, under its number or under the one that it had."""
+def check_parents(channel: Channel, stored: Sequence[Stored], removed: Sequence[Tombstone] = ()) -> Iterator[Finding]:
+    """Checks that what is answered is there, under its number or under the one that it had, or has a tombstone."""
     known = {number for item in stored for number in (item.message.seq, *item.message.was)}
+    known.update(number for each in removed for number in (each.seq, *each.was))
     for item in stored:
         parent = item.message.reply_to
         if parent is not None and parent not in known:
@@ -78,6 +83,34 @@ def check_parents(channel: Channel, stored: Sequence[Stored]) -> Iterator[Findin
                 message=f"it answers #{parent}, which is not there",
                 remedy="restore that message, if it can be had",
             )
+
+
+def check_tombstones(channel: Channel, stored: Sequence[Stored], removed: Sequence[Tombstone]) -> Iterator[Finding]:
+    """Checks the lines of the tombstones, and that no message has the number of another that was removed."""
+    for number, fault in channel.messages.tombstones.faults():
+        yield Finding(
+            id="tombstone.valid",
+            path=channel.layout.file(TOMBSTONES),
+            message=f"line {number} is no tombstone: {fault}",
+            remedy="restore that line, or take it out; nothing reads it",
+        )
+    there = {item.message.seq: item.file for item in stored}
+    of_number: dict[int, list[Tombstone]] = {}
+    for each in removed:
+        if each.seq in there:
+            of_number.setdefault(each.seq, []).append(each)
+    for item in stored:
+        others = of_number.get(item.message.seq, [])
+        path = channel.layout.file(item.file)
+        if others and all(each.file != item.file for each in others):
+            found = sha256_of(channel.workspace.files.read_file(path, MAX_FILE_BYTES))
+            if all(each.sha256 != found for each in others):
+                yield Finding(
+                    id="tombstone.agrees",
+                    path=path,
+                    message=f"{others[0].file} had the number #{item.message.seq} too, and was removed",
+                    remedy="keep it: readers are given it; who answers it should name its file",
+                )
 
 
 def check_events(channel: Channel, stored: Sequence[Stored]) -> Iterator[Finding]:
@@ -123,13 +156,13 @@ def check_cursors(channel: Channel, numbers: Numbers, stored: Sequence[Stored]) 
                     remedy=channel.workspace.call(f"ack {channel.name} --reset 0 --as {name}"),
                 )
             )
-        elif cursor.seq > numbers.highest and cursor.seq > channel.messages.numbers().highest:
+        elif cursor.seq > numbers.latest and cursor.seq > channel.messages.numbers().latest:
             findings.append(
                 Finding(
                     id="cursor.range",
                     path=path,
-                    message=f"it is at #{cursor.seq}, the last message is #{numbers.highest}",
-                    remedy=channel.workspace.call(f"ack {channel.name} --reset {numbers.highest} --as {name}"),
+                    message=f"it is at #{cursor.seq}, the last message is #{numbers.latest}",
+                    remedy=channel.workspace.call(f"ack {channel.name} --reset {numbers.latest} --as {name}"),
                 )
             )
     return late, findings

@@ -9,6 +9,7 @@ from agent_chat.operations.presence import Absent, absent
 from agent_chat.operations.provenance import signed
 from agent_chat.records import message as message_record
 from agent_chat.records import ref as ref_record
+from agent_chat.records import tombstone
 from agent_chat.records.message import Message
 from agent_chat.records.value import Value
 from agent_chat.storage.message_numbers import seq_of
@@ -16,7 +17,10 @@ from agent_chat.storage.message_store import Refused, Stored, Unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from agent_chat.records.ref import Ref
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_numbers import Numbers
 
@@ -75,7 +79,7 @@ def _publish(channel: Channel, draft: Draft) -> Posted:
             if earlier is not None:
                 return earlier
         if draft.reply is not None:
-            message = plan_reply(message, find(channel, numbers, draft.reply).message, draft.topic)
+            message = plan_reply(message, parent_of(channel, numbers, draft.reply), draft.topic)
         if draft.if_seq is not None:
             _require_not_moved(channel, numbers, draft.if_seq, sender)
         message = signed(channel.workspace, message.replace(created=channel.workspace.clock.timestamp()))
@@ -126,7 +130,7 @@ def checked_ref(text: str) -> Ref:
     return ref
 
 
-def plan_reply(message: Message, parent: Message, topic: str | None) -> Message:
+def plan_reply(message: Message, parent: Message | Tombstone, topic: str | None) -> Message:
     """Returns a message as a reply: it takes over its parent's topic, and may not ask for another."""
     inherited = parent.topic or "general"
     if topic is not None and topic != inherited:
@@ -147,19 +151,23 @@ def number_in(text: str) -> int | None:
 def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
     """Returns the message that a number (12, #12) or a file name means.
 
-    Fails with MESSAGE_NOT_FOUND, MESSAGE_DAMAGED, or MESSAGE_AMBIGUOUS for a number that several files carry.
+    Fails with MESSAGE_NOT_FOUND, MESSAGE_DAMAGED, MESSAGE_AMBIGUOUS for a number that several files carry, or
+    MESSAGE_PRUNED for a message that retention removed.
     """
     seq = number_in(text) or 0
     file = text if text.endswith(".md") else ""
     files = [name for name in numbers.names_of(seq) if file in ("", name)]
     if not files:
+        removed = pruned(channel, numbers, text)
+        if removed is not None:
+            raise _pruned_refusal(channel, removed)
         moved = _renumbered(channel, numbers, seq, file)
         if moved:
             return _the_one(channel, seq, moved)
         raise channel.refusal(
             "MESSAGE_NOT_FOUND",
             f"no message {names.quoted(text)} in {channel.name} ({channel.workspace.describe()}); "
-            f"the last is #{numbers.highest}",
+            f"the last is #{numbers.latest}",
             call=f"peek {channel.name}",
         )
     loaded = channel.messages.load_unit(seq, files)
@@ -171,6 +179,48 @@ def find(channel: Channel, numbers: Numbers, text: str) -> Stored:
         "MESSAGE_DAMAGED",
         f"{reason.file} is no message: {reason.reason}",
         call=f"doctor {channel.name}",
+    )
+
+
+def parent_of(channel: Channel, numbers: Numbers, text: str) -> Message | Tombstone:
+    """Returns the message that is to be answered, or what is kept of it; fails as `find` does for any other."""
+    try:
+        return find(channel, numbers, text).message
+    except ChatError as error:
+        removed = pruned(channel, numbers, text) if error.code == "MESSAGE_PRUNED" else None
+        if removed is None:
+            raise
+        return removed
+
+
+def pruned(channel: Channel, numbers: Numbers, text: str) -> Tombstone | None:
+    """Returns what is kept of the message that a number or a file name means, None unless retention removed it."""
+    seq = number_in(text) or 0
+    if numbers.removed is None or not seq:
+        return None
+    file = text if text.endswith(".md") else ""
+    if any(file in ("", name) for name in numbers.names_of(seq)):
+        return None
+    every = channel.messages.tombstones.load()
+    found = [each for each in every if each.seq == seq and file in ("", each.file)]
+    rest = file.partition("-")[2]
+    found += [each for each in every if seq in each.was and rest in ("", each.file.partition("-")[2])]
+    return found[0] if found else None
+
+
+def _pruned_refusal(channel: Channel, removed: Tombstone) -> ChatError:
+    topic = f", topic {removed.topic}" if removed.topic else ""
+    sender: dict[str, Any] = {"from": removed.sender}
+    return channel.refusal(
+        "MESSAGE_PRUNED",
+        f"#{removed.seq} of {removed.sender}{topic}, sent {removed.created or 'at an unknown time'}, was pruned "
+        f"({channel.workspace.describe()}); its file had the SHA-256 {removed.sha256}",
+        call=f"thread {channel.name} {removed.seq}",
+        seq=removed.seq,
+        topic=removed.topic or None,
+        created=removed.created,
+        sha256=removed.sha256,
+        **sender,
     )
 
 
@@ -216,12 +266,12 @@ def _require_text(what: str, text: str, limit: int) -> None:
 
 
 def _require_not_moved(channel: Channel, numbers: Numbers, if_seq: int, sender: str) -> None:
-    if numbers.highest > if_seq:
+    if numbers.latest > if_seq:
         raise channel.refusal(
             "CHANNEL_MOVED",
-            f"{channel.name} is at #{numbers.highest}, past {if_seq}; nothing was posted",
+            f"{channel.name} is at #{numbers.latest}, past {if_seq}; nothing was posted",
             call=f"read {channel.name} --after {if_seq} --as {sender}",
-            latest_seq=numbers.highest,
+            latest_seq=numbers.latest,
         )
 
 
@@ -231,7 +281,7 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
     The parent is compared by number alone: it need not be there, or be the only one of its number, any more.
     """
     parents = _parents(channel, numbers, draft.reply)
-    wanted = _content(message)
+    wanted = content_of(message)
     if draft.reply is not None and draft.topic is None:
         del wanted["topic"]  # it is the parent's
     start = names.fold(message.sender) + "-"
@@ -241,7 +291,7 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
             earlier = stored.message
             if earlier.key != message.key or not names.same(earlier.sender, message.sender):
                 continue
-            content = _content(earlier)
+            content = content_of(earlier)
             changes = [field for field in wanted if content[field] != wanted[field]]
             if earlier.reply_to not in parents:
                 changes.append("parent")
@@ -253,7 +303,30 @@ def _posted_with_key(channel: Channel, numbers: Numbers, message: Message, draft
                     seq=seq,
                 )
             return Posted(seq=seq, file=stored.file, repeated=True)
-    return None
+    return _pruned_with_key(channel, numbers, message, draft, parents)
+
+
+def _pruned_with_key(
+    channel: Channel, numbers: Numbers, message: Message, draft: Draft, parents: set[int | None]
+) -> Posted | None:
+    """Returns the earlier post with the same key and content that retention removed, if there is one."""
+    found = None
+    for each in channel.messages.tombstones.with_key(message.key) if numbers.removed is not None else ():
+        if names.same(each.sender, message.sender):
+            found = each if found is None or each.seq > found.seq else found
+    if found is None:
+        return None
+    content = content_of(message)
+    if draft.reply is not None and draft.topic is None:
+        content["topic"] = found.topic or "general"  # it is the parent's
+    if found.content not in [tombstone.content_digest(content, parent) for parent in parents]:
+        raise channel.refusal(
+            "MESSAGE_KEY_CONFLICT",
+            f"the key {names.quoted(message.key)} was used for #{found.seq} with another content; it was pruned",
+            call=f"thread {channel.name} {found.seq}",
+            seq=found.seq,
+        )
+    return Posted(seq=found.seq, file=found.file, repeated=True)
 
 
 def _parents(channel: Channel, numbers: Numbers, reply: str | None) -> set[int | None]:
@@ -262,7 +335,7 @@ def _parents(channel: Channel, numbers: Numbers, reply: str | None) -> set[int |
         return {None}
     number = number_in(reply)
     try:
-        parent = find(channel, numbers, reply).message
+        parent = parent_of(channel, numbers, reply)
     except ChatError:
         if number is None:
             raise
@@ -270,7 +343,7 @@ def _parents(channel: Channel, numbers: Numbers, reply: str | None) -> set[int |
     return {number, parent.seq, *parent.was} - {None}
 
 
-def _content(message: Message) -> dict[str, object]:
+def content_of(message: Message) -> dict[str, object]:
     """Returns what makes two posts the same one, in a form in which spelling does not matter."""
     return {
         "title": message.title,

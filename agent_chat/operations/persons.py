@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import ChatError
-from agent_chat.storage.channel import Channel, channel_names
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import channel_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.late import Late, arrivals, is_for
+from agent_chat.operations.lost import Lost, lost_between
 from agent_chat.operations.skipping import NOTHING, Skips
 from agent_chat.records.value import Value
 from agent_chat.storage.message_numbers import Numbers
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agent_chat.records.message import Message
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
 
     Measure = Callable[[Stored], int]
@@ -54,9 +56,10 @@ class Page(Value):
     """What one look at a channel gives.
 
     `passed` is the number up to which everything was shown or did not concern the agent; `skipped` of those were for it
-    and left out because it skips their topics or senders. `late` is what arrived at or
-    below the cursor since it was stored. `held` says why the page ends before an unfinished file. `ahead` says that the
-    cursor, or the point asked for, is past the last message. `doubled` are numbers that several messages carry.
+    and left out because it skips their topics or senders. `late` is what arrived at or below the cursor since it was
+    stored, `lost` what retention removed before the agent read it. `held` says why the page ends before an unfinished
+    file. `ahead` says that the cursor, or the point asked for, is past the last message. `doubled` are numbers that
+    several messages carry.
     """
 
     channel: Channel
@@ -67,6 +70,7 @@ class Page(Value):
     numbers: Numbers
     has_more: bool = False
     late: Late = NOTHING_LATE
+    lost: Lost | None = None
     held: str = ""
     ahead: str = ""
     set_aside: tuple[str, ...] = ()
@@ -99,7 +103,7 @@ def read_page(
     cursor = channel.cursors.load(agent) if after is None else None
     start = after if after is not None else cursor.seq if cursor else 0
     start = max(start if since is None else min(start, since), looked)
-    numbers = channel.messages.numbers()
+    numbers = channel.messages.numbers(keep=True)
 
     skipped = 0
 
@@ -117,6 +121,10 @@ def read_page(
     page = _fill(channel, numbers, start, wanted, bounds)
     if skipped:
         page = page.replace(skipped=skipped)
+    if numbers.highest_removed > start:
+        if not (page.has_more or page.held or page.error):
+            page = page.replace(passed=max(page.passed, numbers.latest))  # over what was removed at the end, too
+        page = page.replace(lost=lost_between(channel, agent, numbers, start, page.passed))
     late = arrivals(channel, concerns, cursor, numbers)
     ahead = why_ahead(channel, agent, start, numbers, own=after is None)
     if not (late.stale or ahead):
@@ -127,12 +135,12 @@ def read_page(
 
 def why_ahead(channel: Channel, agent: str, start: int, numbers: Numbers, *, own: bool = True) -> str:
     """Returns what to say of a point past the last message, "" of any other; `own` if it is the agent's cursor."""
-    if start <= numbers.highest or start <= channel.messages.numbers().highest:
+    if start <= numbers.latest or start <= channel.messages.numbers().latest:
         return ""  # at the second look: another reader may have moved on after the first
-    last = f"the last message of {channel.name} is #{numbers.highest}"
+    last = f"the last message of {channel.name} is #{numbers.latest}"
     if not own:
         return f"{last}, nothing is after #{start}"
-    mend = channel.workspace.call(f"ack {channel.name} --reset {numbers.highest} --as {agent}")
+    mend = channel.workspace.call(f"ack {channel.name} --reset {numbers.latest} --as {agent}")
     return f"the cursor of {agent} is at #{start}, but {last}; if that is wrong: {mend}"
 
 
@@ -143,7 +151,7 @@ def _fill(channel: Channel, numbers: Numbers, start: int, wanted: Callable[[Stor
     doubled: set[int] = set()
     count = size = run = 0
     passed = start
-    page = Page(channel=channel, stored=(), start=start, passed=start, latest=numbers.highest, numbers=numbers)
+    page = Page(channel=channel, stored=(), start=start, passed=start, latest=numbers.latest, numbers=numbers)
     changes: dict[str, object] = {}
     for seq, files in numbers.after(start):
         try:
@@ -238,15 +246,18 @@ def last(channel: Channel, count: int, bounds: Bounds) -> Page:
         channel=channel,
         stored=tuple(found),
         start=start,
-        passed=numbers.highest,
-        latest=numbers.highest,
+        passed=numbers.latest,
+        latest=numbers.latest,
         numbers=numbers,
         doubled=frozenset(doubled),
     )
 
 
-def thread(channel: Channel, root: Stored, numbers: Numbers, bounds: Bounds, *, after: int = 0) -> Page:
-    """Returns a message and what answers it, at any depth, oldest first; a renumbered one by its old number too."""
+def thread(channel: Channel, root: Stored | Tombstone, numbers: Numbers, bounds: Bounds, *, after: int = 0) -> Page:
+    """Returns a message and what answers it, at any depth, oldest first; a renumbered one by its old number too.
+
+    Of a message that retention removed what answers it is left.
+    """
     start = min(own_numbers(root)) - 1
     every = list(scan(channel, numbers, start))
     members = own_numbers(root)
@@ -267,9 +278,10 @@ def thread(channel: Channel, root: Stored, numbers: Numbers, bounds: Bounds, *, 
     return _fill(channel, numbers, start, wanted, bounds)
 
 
-def own_numbers(stored: Stored) -> set[int]:
+def own_numbers(item: Stored | Tombstone) -> set[int]:
     """Returns the numbers by which a message may be answered: its own, and those that it had before."""
-    return {stored.message.seq, *stored.message.was}
+    message = item.message if isinstance(item, Stored) else item
+    return {message.seq, *message.was}
 
 
 def search(
@@ -331,12 +343,12 @@ def acknowledge(
     """
     if numbers is None:
         numbers = channel.messages.numbers()
-    if seq > numbers.highest:
+    if seq > numbers.latest:
         raise channel.refusal(
             "CURSOR_AHEAD",
-            f"the last message of {channel.name} is #{numbers.highest}",
+            f"the last message of {channel.name} is #{numbers.latest}",
             call=f"peek {channel.name}",
-            latest_seq=numbers.highest,
+            latest_seq=numbers.latest,
         )
     cursor = channel.cursors.load(agent, damaged_as_none=reset)
     previous = cursor.seq if cursor else 0

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent_chat.operations.replay import Filed
     from agent_chat.operations.task_records import StoredClaim, StoredTask
     from agent_chat.records.lease import Lease, Moment
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_numbers import Numbers
     from agent_chat.storage.message_store import Stored
@@ -39,19 +40,25 @@ _END = ".json"
 _SHOWN = 5
 
 
-def check(channel: Channel, numbers: Numbers, stored: Sequence[Stored], told: set[str]) -> list[Finding]:
+def check(
+    channel: Channel,
+    numbers: Numbers,
+    stored: Sequence[Stored],
+    told: set[str],
+    removed: Sequence[Tombstone] = (),
+) -> list[Finding]:
     """Returns what is wrong with the records of a channel and their journals.
 
     `stored` are its messages, listed as `numbers`; `told` the paths of which the doctor has told already: that one of
-    them cannot be read is no news.
+    them cannot be read is no news. `removed` is what retention removed.
     """
     filed: dict[str, Filed] = {}
-    found = journal_checks.check(channel, stored, filed)
+    found = journal_checks.check(channel, stored, filed, removed)
     records = _look(channel)
     if records:
         again = _look(channel)
         records = [finding for finding in records if finding in again]
-    records += replay_checks.check(channel, numbers, stored, filed)
+    records += replay_checks.check(channel, numbers, stored, filed, removed)
     kept: dict[tuple[str, str], Finding] = {}
     explained = told | {finding.path for finding in found if finding.id != "record.file"}
     for finding in found + records:

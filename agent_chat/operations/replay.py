@@ -156,6 +156,11 @@ def _announcements(stored: Iterable[Stored], filed: Mapping[str, Filed]) -> Iter
             yield _Announcement(order=message.seq, source=entry.place, message=message)
 
 
+def is_of_records(status: str) -> bool:
+    """Tells whether a message of that status is about a record."""
+    return _folder_of(status) is not None
+
+
 def _folder_of(status: str) -> str | None:
     return _BEGINNINGS.get(status[: status.find(".") + 1])
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_chat.operations.replay import Account, Filed
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_numbers import Numbers
 
@@ -58,16 +59,21 @@ class _Doubt(Value):
 
 
 def check(
-    channel: Channel, numbers: Numbers, stored: Sequence[Stored], filed: Mapping[str, Filed]
+    channel: Channel,
+    numbers: Numbers,
+    stored: Sequence[Stored],
+    filed: Mapping[str, Filed],
+    removed: Sequence[Tombstone] = (),
 ) -> Iterator[Finding]:
     """Yields where the records of a channel are not as its messages and filed entries tell.
 
-    `numbers` is the listing by which the messages `stored` were read; `filed` are the entries by transaction.
+    `numbers` is the listing by which the messages `stored` were read; `filed` are the entries by transaction,
+    `removed` is what retention removed.
     """
     every, listed = list(stored), numbers
     wanted: set[tuple[str, str]] | None = None
     for _ in range(_LOOKS):
-        look = _Look(channel, listed, every, filed)
+        look = _Look(channel, listed, every, filed, removed)
         doubts = [each for each in look.doubts() if wanted is None or (each.folder, each.key) in wanted]
         yield from look.unread
         if not doubts:
@@ -95,7 +101,12 @@ class _Look:
     """One look at all records beside what is told of them; `unread` are findings about what could not be read."""
 
     def __init__(
-        self, channel: Channel, numbers: Numbers, stored: Sequence[Stored], filed: Mapping[str, Filed]
+        self,
+        channel: Channel,
+        numbers: Numbers,
+        stored: Sequence[Stored],
+        filed: Mapping[str, Filed],
+        removed: Sequence[Tombstone],
     ) -> None:
         self.unread: list[Finding] = []
         self._channel = channel
@@ -106,6 +117,9 @@ class _Look:
         lost = {seq_of(name) or 0 for name in numbers.names_up_to(numbers.highest) if name not in files}
         known = [number for item in stored for number in (item.message.seq, *item.message.was)]
         known += [entry.seq for entry in filed.values() if entry.seq is not None]
+        # What was removed told of no record, or its entry does in its place; else it is a gap.
+        spoke = [each for each in removed if not replay.is_of_records(each.status) or each.transaction in filed]
+        known += [number for each in spoke for number in (each.seq, *each.was)]
         self._gap = replay.last_gap((number for number in known if number <= numbers.highest), lost)
         self._is_whole = not self._gap and _TOMBSTONES not in numbers.odd
         self._mentioned = {place for entry in filed.values() for place in entry.after}

@@ -238,7 +238,9 @@ def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, .
         size = bounds.size_of(page.stored)[0]
         if shown and page.stored and (speech > bounds.limit or size > bounds.max_bytes):
             # The room is used up: what is here is left for the next call.
-            page = page.replace(stored=(), passed=page.start, has_more=True, set_aside=(), late=reading.NOTHING_LATE)
+            page = page.replace(
+                stored=(), passed=page.start, has_more=True, set_aside=(), late=reading.NOTHING_LATE, lost=None
+            )
         else:
             bounds = bounds.replace(limit=bounds.limit - speech, max_bytes=bounds.max_bytes - size)
             shown = shown or bool(page.stored)

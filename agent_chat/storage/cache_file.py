@@ -62,6 +62,11 @@ class CacheFile:
         except OSError as error:
             self._warn("stored", error)
 
+    def remove(self) -> None:
+        """Removes the file, if it is there."""
+        if publication.exists(self._workspace.files, self._path):
+            self._workspace.files.remove(self._path)
+
     def _head(self, data: bytes) -> bytes:
         return f"{self._version} {crc32(data):08x}".encode("ascii")
 

@@ -15,6 +15,7 @@ from agent_chat.errors import ChatError
 from agent_chat.records import channel_meta
 from agent_chat.records import message as message_record
 from agent_chat.storage import layout, publication
+from agent_chat.storage.channel_folders import channel_names
 from agent_chat.storage.cursor_store import CursorStore
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file, is_folder
@@ -90,7 +91,7 @@ class Channel:
 
     def highest_used(self, numbers: Numbers, taken_back: list[int]) -> int:
         """Returns the highest number of which anything is a trace; 0 where there is none."""
-        plausible = numbers.highest + CURSOR_LEAD
+        plausible = numbers.latest + CURSOR_LEAD
         cursors = [cursor.seq for cursor in self.cursors.every().values() if cursor and cursor.seq <= plausible]
         return max(numbers.highest_trace(), *cursors, *taken_back, 0)
 
@@ -111,25 +112,47 @@ class Channel:
         next_call = None if call is None else self.workspace.call(call)
         return ChatError(code, message, next=next_call, near=near, where=self.where(), **details)
 
-    def mutation(self, journal: Journal | None = None, *, pending: bool = False, actor: str = "") -> Mutation:
+    def require_settled(self, *journals: Journal, actor: str = "") -> None:
+        """Refuses to go on while an entry of one of some journals is pending, with that journal's code."""
+        for journal in journals:
+            for place in (journal.entry, journal.foreign):
+                if publication.exists(self.workspace.files, self.layout.record(place)):
+                    raise self.refusal(
+                        journal.pending,
+                        f"an interrupted change is pending in {self.name}/{place}",
+                        call=f"{journal.recovery} {self.name} --as {actor or 'NAME'}",
+                    )
+
+    def mutation(
+        self,
+        journal: Journal | None = None,
+        *,
+        pending: bool = False,
+        actor: str = "",
+        seconds: float | None = None,
+    ) -> Mutation:
         """Returns the context in which the channel may be changed, by one process at a time.
 
         With a journal the codes of its errors are that journal's, and it refuses to begin while an entry of it is
-        pending, unless `pending` says that one may be. `actor` is who would run the recovery.
+        pending, unless `pending` says that one may be. `actor` is who would run the recovery, `seconds` how long others
+        are waited for.
         """
-        return Mutation(self, journal, pending=pending, actor=actor)
+        return Mutation(self, journal, pending=pending, actor=actor, seconds=seconds)
 
 
 class Mutation:
     """The right to change a channel, held while its kernel lock is held."""
 
-    def __init__(self, channel: Channel, journal: Journal | None, *, pending: bool, actor: str) -> None:
+    def __init__(
+        self, channel: Channel, journal: Journal | None, *, pending: bool, actor: str, seconds: float | None = None
+    ) -> None:
         self.channel = channel
         self.files = channel.workspace.files
         self._layout = channel.layout
         self._journal = journal
         self._pending = pending
         self._actor = actor
+        self._seconds = LOCK_SECONDS if seconds is None else seconds
         self._withdrawn: list[int] = []
         self._highest = 0
         self._lock = FileLock(self.files, self._layout.lock, channel.workspace.clock)
@@ -137,7 +160,7 @@ class Mutation:
     def __enter__(self) -> Mutation:
         channel = self.channel
         try:
-            acquired = self._lock.acquire(LOCK_SECONDS)
+            acquired = self._lock.acquire(self._seconds)
         except FileNotFoundError as error:
             channel.read_meta()  # it may have been deleted since it was opened
             raise self._translated(error) from error
@@ -146,7 +169,7 @@ class Mutation:
         if not acquired:
             raise ChatError(
                 self._journal.busy if self._journal is not None else "CHANNEL_BUSY",
-                f"{channel.name} was locked{self._lock.holder()} for {LOCK_SECONDS:.0f} s",
+                f"{channel.name} was locked{self._lock.holder()} for {self._seconds:.0f} s",
                 where=channel.where(),
             )
         begun = False
@@ -176,15 +199,7 @@ class Mutation:
     def require_settled(self, *journals: Journal) -> None:
         """Refuses to go on while an entry of one of some journals is pending, with that journal's code."""
         assert self._lock.held
-        actor = f" --as {self._actor or 'NAME'}"
-        for journal in journals:
-            for place in (journal.entry, journal.foreign):
-                if publication.exists(self.files, self._layout.record(place)):
-                    raise self.channel.refusal(
-                        journal.pending,
-                        f"an interrupted change is pending in {self.channel.name}/{place}",
-                        call=f"{journal.recovery} {self.channel.name}{actor}",
-                    )
+        self.channel.require_settled(*journals, actor=self._actor)
 
     @property
     def holds_lock(self) -> bool:
@@ -194,14 +209,14 @@ class Mutation:
     def numbers(self) -> Numbers:
         """Lists the channel; under the lock one listing is enough."""
         assert self._lock.held
-        return self.channel.messages.numbers()
+        return self.channel.messages.numbers(keep=True)
 
     def next_seq(self, numbers: Numbers | None = None) -> int:
         """Returns the next free number; `numbers` are those that were listed under this lock."""
         assert self._lock.held
         if numbers is None:
             numbers = self.numbers()
-        self._highest = numbers.highest
+        self._highest = numbers.latest
         self._withdrawn = self.channel.taken_back()
         seq = self.channel.highest_used(numbers, self._withdrawn) + 1
         if seq > names.MAX_SEQ:
@@ -289,10 +304,11 @@ class Mutation:
         self.files.replace(self._layout.file(name), self._layout.file(new_name))
         self.files.sync_folder(self._layout.folder)
 
-    def remove(self, name: str) -> None:
-        """Removes a file of the channel, durably."""
+    def remove(self, *file_names: str) -> None:
+        """Removes files of the channel, durably."""
         assert self._lock.held
-        self.files.remove(self._layout.file(name))
+        for name in file_names:
+            self.files.remove(self._layout.file(name))
         self.files.sync_folder(self._layout.folder)
 
     def move_away(self, target: str) -> None:
@@ -318,6 +334,11 @@ class Mutation:
                 raise publication.NotTakenBackError(error.errno, reason, target) from error
             raise
 
+    def remove_leftovers(self) -> None:
+        """Removes the temporaries that writers that died left behind, those of derived files too."""
+        assert self._lock.held
+        self._remove_leftovers(derived=True)
+
     def write_temporary(self, data: bytes) -> str:
         """Writes a temporary, after removing what writers that died left behind."""
         assert self._lock.held
@@ -327,31 +348,6 @@ class Mutation:
     def _remove_leftovers(self, *, derived: bool = False) -> None:
         for leftover in publication.stale_temporaries(self.channel.workspace, self._layout, derived=derived):
             self.files.remove(leftover)
-
-
-def channel_names(workspace: Workspace) -> list[str]:
-    """Returns the names of all channels of a root, in order; fails with ROOT_NOT_FOUND.
-
-    A folder that cannot be looked into counts: whoever opens it is told why, and the others are not hidden by it.
-    """
-    workspace.require_root()
-    names_there = workspace.files.list_folder(workspace.root)
-    found = [name for name in names_there if names.fault_of_name(name) is None and may_be_channel(workspace, name)]
-    return sorted(found, key=lambda name: (names.fold(name), name))
-
-
-def may_be_channel(workspace: Workspace, name: str) -> bool:
-    """Tells whether a folder of the root is a channel, or cannot be looked into, so that it may be one."""
-    places = layout.ChannelLayout(workspace.root, name)
-    try:
-        if not is_folder(workspace.files.status(places.folder)):
-            return False
-    except FileNotFoundError:
-        return False
-    try:
-        return publication.exists(workspace.files, places.meta)
-    except PermissionError:
-        return True
 
 
 def open_channel(workspace: Workspace, text: str) -> Channel:

@@ -1,10 +1,11 @@
-"""Which folders of a root may be channels, and which of those may hold locks: a first look, by names."""
+"""Which folders of a root are channels, or may be by their names, and which of those may hold locks."""
 
 from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.records.value import Value
-from agent_chat.storage import layout
+from agent_chat.storage import layout, publication
+from agent_chat.storage.filesystem import is_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,3 +59,28 @@ def _is_pending(workspace: Workspace, folder: str) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def channel_names(workspace: Workspace) -> list[str]:
+    """Returns the names of all channels of a root, in order; fails with ROOT_NOT_FOUND.
+
+    A folder that cannot be looked into counts: whoever opens it is told why, and the others are not hidden by it.
+    """
+    workspace.require_root()
+    names_there = workspace.files.list_folder(workspace.root)
+    found = [name for name in names_there if names.fault_of_name(name) is None and may_be_channel(workspace, name)]
+    return sorted(found, key=lambda name: (names.fold(name), name))
+
+
+def may_be_channel(workspace: Workspace, name: str) -> bool:
+    """Tells whether a folder of the root is a channel, or cannot be looked into, so that it may be one."""
+    places = layout.ChannelLayout(workspace.root, name)
+    try:
+        if not is_folder(workspace.files.status(places.folder)):
+            return False
+    except FileNotFoundError:
+        return False
+    try:
+        return publication.exists(workspace.files, places.meta)
+    except PermissionError:
+        return True

@@ -21,7 +21,7 @@ from agent_chat.storage.message_store import COPY, SETTLING_SECONDS, Refused, St
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from os import stat_result
     from typing import Any, Optional
 
@@ -121,6 +121,21 @@ class MessageIndex:
         names = self._workspace.files.list_folder(self._layout.folder)
         folder = self._workspace.files.status(self._layout.folder)
         return self._believed(f"{_folder_mark(folder)} {_sum_of(names)}") if len(names) > LOOK_AT_EACH else None
+
+    def forget(self, files: Iterable[str]) -> None:
+        """Removes what the caches hold of some files, of which nothing may be left; their caller holds the lock.
+
+        Fails with OSError where that cannot be done.
+        """
+        self._highlights.remove()
+        gone = set(files)
+        lines = self._load_lines()
+        left = {name: line for name, line in lines.items() if name not in gone}
+        if left and len(left) < len(lines):
+            text = "\n".join(f"{name}\t{line}" for name, line in left.items())
+            self._messages.store(text.encode("utf-8", "surrogatepass"))
+        if not lines or not gone.isdisjoint(self._load_lines()):
+            self._messages.remove()  # also a damaged one, which may hold anything
 
     # -- reading the messages --------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from agent_chat.storage.removed_numbers import RemovedNumbers
+
 _CONFLICT = ".sync-conflict-"
 # A number this far above all others is no number of a message, unless the file is one: a date, say.
 PLAUSIBLE_LEAD = 1000
@@ -34,7 +36,8 @@ class Numbers:
     A channel has thousands of files and a call concerns a few. Names of four digits sort as their numbers do, so most
     questions are comparisons of text; only wider numbers, and listings with odd names, are taken apart one by one.
     `odd` are the names that are none of a message. `again` lists the channel once more: see `after`. `listed_at` is
-    when the listing began, in seconds of the monotonic clock.
+    when the listing began, in seconds of the monotonic clock. `removed` tells what retention removed, None where it
+    never did.
     """
 
     def __init__(
@@ -43,8 +46,10 @@ class Numbers:
         *,
         again: Callable[[], Iterable[str]] | None = None,
         listed_at: float | None = None,
+        removed: RemovedNumbers | None = None,
     ) -> None:
         self.listed_at = listed_at
+        self.removed = removed
         self._narrow, self._wide, self.odd = _message_names(names)
         self.highest = self._highest()
         self._known = {0: (0, 0)}
@@ -58,17 +63,33 @@ class Numbers:
 
     def highest_trace(self) -> int:
         """Returns the highest number that any file shows to have been used, conflict copies and editors' files too."""
-        highest = self.highest
+        highest = latest = self.latest
         for name in self.odd:
             head = name.lstrip("._#~")[:10].partition("-")[0]
-            if len(head) >= 4 and head.isdigit() and head.isascii() and int(head) <= self.highest + PLAUSIBLE_LEAD:
+            if len(head) >= 4 and head.isdigit() and head.isascii() and int(head) <= latest + PLAUSIBLE_LEAD:
                 highest = max(highest, int(head))
         return highest
 
     @property
+    def highest_removed(self) -> int:
+        """The highest number of what retention removed, 0 where it never did."""
+        return 0 if self.removed is None else self.removed.highest
+
+    @property
+    def latest(self) -> int:
+        """The latest number that was used: of a message that is there, or of one that retention removed."""
+        return max(self.highest, self.highest_removed)
+
+    @property
     def has_wide_gap(self) -> bool:
-        """Whether so many numbers are missing that the highest may be none of messages."""
-        return self.highest - len(self) >= PLAUSIBLE_LEAD
+        """Whether so many numbers are missing that the highest may be none of messages.
+
+        Up to the highest that retention removed all were used.
+        """
+        used = self.highest_removed
+        if self.highest - used < PLAUSIBLE_LEAD:
+            return False
+        return self.highest - used - len(self._between(used, self.highest)) >= PLAUSIBLE_LEAD
 
     def leave_out(self, seq: int) -> None:
         """Counts the files of a number among the odd ones."""
@@ -96,6 +117,19 @@ class Numbers:
         return sorted(name for name in every if fold(name.partition("-")[2]).startswith(start))
 
     def known_at(self, seq: int) -> tuple[int, int]:
+        """Returns how many messages were ever seen at or below a number, and a sum that tells sets of names apart.
+
+        What retention removed counts as if it were there: for who knew of it nothing has come.
+        """
+        count, total = self.present_at(seq)
+        if self.removed is None:
+            return count, total
+        more, other = self.removed.known_at(seq)
+        # A removal that was interrupted leaves files that are counted among the removed already.
+        both = [name for name in self._between(0, min(seq, self.removed.highest)) if self.removed.has(name)]
+        return count + more - len(both), (total + other - names_sum(both)) & _MASK
+
+    def present_at(self, seq: int) -> tuple[int, int]:
         """Returns how many messages lie at or below a number, and a sum over their names that tells sets apart."""
         if seq not in self._known:
             start = max(number for number in self._known if number <= seq)

@@ -10,8 +10,11 @@ from __future__ import annotations
 from agent_chat.names import message_file_name
 from agent_chat.records import message as message_record
 from agent_chat.records.value import Value
+from agent_chat.storage import publication
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file
+from agent_chat.storage.layout import TOMBSTONES
 from agent_chat.storage.message_numbers import PLAUSIBLE_LEAD, Numbers, seq_of
+from agent_chat.storage.tombstone_store import TombstoneStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +60,14 @@ class MessageStore:
     def __init__(self, workspace: Workspace, layout: ChannelLayout) -> None:
         self._workspace = workspace
         self._layout = layout
+        self.tombstones = TombstoneStore(workspace, layout)
 
-    def numbers(self) -> Numbers:
+    def numbers(self, *, keep: bool = False) -> Numbers:
         """Lists the channel; iterating in order lists it once more where a number is missing.
 
         A file with a number far above all others that is no message is left out, lest a date spend the numbers; the
-        doctor names it.
+        doctor names it. What retention removed is looked up only where its file is listed; with `keep` that look-up is
+        cached.
         """
 
         def listed() -> list[str]:
@@ -70,6 +75,12 @@ class MessageStore:
 
         began = self._workspace.clock.monotonic()
         numbers = Numbers(listed(), again=listed, listed_at=began)
+        if TOMBSTONES in numbers.odd:
+            removed = self.tombstones.numbers(keep=keep)
+            if removed.highest > numbers.highest:
+                # Below that number a message may have come after we listed, and a reader must not pass over it.
+                numbers = Numbers(listed(), again=listed, listed_at=began)
+            numbers.removed = removed
         if numbers.has_wide_gap:
             self._leave_out_strays(numbers)
         return numbers
@@ -84,7 +95,7 @@ class MessageStore:
                 break
             strays.append(seq)
         for seq in strays:
-            if seq > highest + PLAUSIBLE_LEAD:
+            if seq > max(highest, numbers.highest_removed) + PLAUSIBLE_LEAD:
                 numbers.leave_out(seq)
 
     def _has_message(self, seq: int, file_names: list[str]) -> bool:
@@ -93,6 +104,10 @@ class MessageStore:
             return bool(self.stored(seq, file_names))
         except OSError:
             return True
+
+    def has_tombstones(self) -> bool:
+        """Tells whether retention ever removed something here."""
+        return publication.exists(self._workspace.files, self._layout.file(TOMBSTONES))
 
     def nothing(self) -> Numbers:
         """Returns the listing of a channel that could not be listed."""

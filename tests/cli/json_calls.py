@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.cli import leasing
 from tests.support import schemas
-from tests.support.cli import Result, plant, run
+from tests.support.cli import Result, message_file, plant, run
 from tests.support.tokens import plant_session
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "owner retention": ("owner", "retention", "30", "--as", "carol"),
     "channel delete": ("channel", "delete", "dev", "--as", "carol"),
     "doctor": ("doctor", "dev"),
+    "prune": ("prune", "old"),
     "hook": ("hook", "session-start", "--host", "claude"),
     "setup": ("setup", "claude", "--print"),
     "completion": ("completion", "bash"),
@@ -142,6 +143,7 @@ FIELDS = {
     "owner retention": OWNER,
     "channel delete": "channel messages",
     "doctor": "findings fixed",
+    "prune": "removed kept dry_run git_history",
     "setup": "host files next",
     "hook": "event host output notes",
 }
@@ -161,6 +163,10 @@ def make_root(folder: Path) -> Path:
 
 def prepare(root: Path, name: str) -> tuple[str, ...]:
     """Makes the root fit for a command's call, which is returned."""
+    if name == "prune":
+        answer(root, "init", "old")
+        plant(root / "old" / "0001-alice-m.md", message_file(1, created="2020-01-01T00:00:00Z"))
+        plant(root / "_owner.json", '{"schema_version": 1, "retention_days": 14}')
     if name in LONG_AGO:
         assert leasing.call(root, *FIRST[name]).status == 0
     elif name in FIRST:

@@ -14,6 +14,7 @@ from tests.cli.code_cases_hosts import HOSTS
 from tests.cli.code_cases_locks import LOCKS
 from tests.cli.code_cases_owner import OWNER
 from tests.cli.code_cases_refs import REFS
+from tests.cli.code_cases_retention import RETENTION
 from tests.cli.code_cases_sessions import SESSIONS
 from tests.cli.code_cases_state import STATES
 from tests.cli.code_cases_tasks import LEASES, TASKS
@@ -71,7 +72,7 @@ MESSAGES: dict[str, Callable[[Case], Result]] = {
     **SESSIONS,
     "RECORD_VERSION": lambda do: do.with_edited("tasks/free.json", VERSION + "1", VERSION + "2")(*CLAIM),
 }
-REACHED = {**MESSAGES, **TASKS, **LEASES, **LOCKS, **STATES, **EVENTS, **HOSTS, **OWNER, **REFS}
+REACHED = {**MESSAGES, **TASKS, **LEASES, **LOCKS, **STATES, **EVENTS, **HOSTS, **OWNER, **REFS, **RETENTION}
 # These did part of their work, which their messages say.
 NOT_NOTHING = {
     "MESSAGE_PUBLICATION_UNKNOWN",

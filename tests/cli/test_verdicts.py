@@ -20,7 +20,7 @@ from agent_chat.operations.session_memory import HELD, SessionMemory
 from agent_chat.storage.filesystem import FileSystem
 from agent_chat.storage.workspace import Workspace
 from tests.cli import leasing
-from tests.cli.json_calls import CALLS, answer, make_root
+from tests.cli.json_calls import CALLS, answer, make_root, prepare
 from tests.support import schemas, verdicts
 from tests.support.cli import REPOSITORY, FakeClock, message_file, plant, run, run_process, workspace_on
 from tests.support.leases import legacy_task
@@ -99,6 +99,8 @@ def everything(root: Path) -> None:
     calls = ("session start", "init", "claim", "post", "event post", "owner retention")
     for call in (*(CALLS[name] for name in calls), ("compact", "work", "--as", "bob")):
         answer(root, *call)
+    answer(root, *prepare(root, "prune"))
+    (root / "_owner.json").unlink()  # planted
     unread = Count(channel="dev", unread=1, latest=1, highest=1)
     assert SessionMemory(Workspace(str(root)), "alice", "s-1").note(HELD, [unread])
     assert hook_traces.leave(Workspace(str(root)), "claude", "alice") == []

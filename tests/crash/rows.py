@@ -7,6 +7,7 @@ changed through a journal has its rows in `task_rows` and `lock_rows`, the state
 from __future__ import annotations
 
 import os
+from binascii import crc32
 from typing import TYPE_CHECKING
 
 from tests.crash import lock_rows, state_rows, task_rows
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tests.support.staging import Stage
     from tests.support.views import RootView
 
+# Past a term of 14 days, and not past two.
+PAST_THE_TERM = 20 * 86_400.0
 TEXT = "A sentence that a torn file would break in the middle.\n" * 6
 
 
@@ -140,6 +143,40 @@ def leftovers(stage: Stage) -> None:
             stream.write(b"half of a channel")
 
 
+def seen_later(stage: Stage) -> None:
+    """Has bob come by when the first messages were due."""
+    seen = b'{"at": %d, "waits": ""}' % (START + PAST_THE_TERM)
+    plant(stage, os.path.join(".cache", "seen-bob"), b"1 %08x\n" % crc32(seen) + seen, at=START)
+
+
+def owned(stage: Stage, *, stamped: float | None) -> None:
+    """Sets a term, and, unless no run of retention was made, the time of the last."""
+    with open(os.path.join(stage.root, "_owner.json"), "w", encoding="ascii") as stream:
+        stream.write('{"schema_version": 1, "retention_days": 14}')
+    if stamped is not None:
+        digits = str(int(stamped)).encode()
+        head = f"1 {crc32(digits):08x}\n".encode()
+        plant(stage, os.path.join(".cache", "retention.stamp"), head + digits, at=START)
+
+
+def due(stage: Stage) -> None:
+    """Has messages that are due after 20 days, of which bob, whose cursor is new, has not read the third."""
+    half_read(stage)
+    seen_later(stage)
+    owned(stage, stamped=START + PAST_THE_TERM)
+
+
+def pruned(stage: Stage) -> None:
+    """Has messages that were removed, one that was kept, and a reply to what was removed."""
+    half_read(stage)
+    seen_later(stage)
+    owned(stage, stamped=None)
+    answer = stage.call("prune", "dev", turned=PAST_THE_TERM)
+    assert [each["seq"] for each in answer.data["removed"]] == [1, 2]
+    stage.must("post", "dev", "--from", "alice", "--title", "Late answer", "--reply", "2", "--key", "k-2")
+    owned(stage, stamped=START)
+
+
 def _only_the_list_of_ignored_files(view: RootView, old: RootView, new: RootView) -> bool:
     """Making the first channel of a root writes .gitignore before the channel is there."""
     return view == old._replace(ignores=True)
@@ -165,6 +202,17 @@ def _posted_again(view: RootView, old: RootView, new: RootView) -> bool:
     posted = [item.replace(seq=0) for name, item in was.items() if name not in old.channels["dev"].messages]
     kept = new == view._replace(channels={"dev": channel._replace(messages=was)})
     return kept and was.items() <= channel.messages.items() and [item.replace(seq=0) for item in more] == posted
+
+
+def _pruned_in_part(view: RootView, old: RootView, new: RootView) -> bool:
+    """What is gone has a tombstone and was to go; the rest is as it was."""
+    channel, before = view.channels["dev"], old.channels["dev"]
+    gone = before.messages.keys() - channel.messages.keys()
+    left = {name: item for name, item in before.messages.items() if name not in gone}
+    rest = channel._replace(messages=before.messages, removed=before.removed)
+    goal = new.channels["dev"]
+    told = gone <= channel.removed <= goal.removed
+    return told and goal.messages.items() <= left.items() and channel.messages == left and rest == before
 
 
 def _read_in_part(view: RootView, old: RootView, new: RootView) -> bool:
@@ -252,6 +300,15 @@ ROWS: tuple[Row, ...] = (
     Row("owner retention", ("owner", "retention", "off", "--as", "carol"), peopled, quick=True),
     Row("channel delete", DELETE, two_channels, refusals=("CHANNEL_NOT_FOUND",), keeps_messages=False),
     Row("channel delete, leftovers", DELETE, leftovers, refusals=("CHANNEL_NOT_FOUND",), keeps_messages=False),
+    Row(
+        "prune",
+        ("prune", "dev"),
+        due,
+        between=_pruned_in_part,
+        keeps_messages=False,
+        turned=PAST_THE_TERM,
+        quick=True,
+    ),
     *task_rows.ROWS,
     *lock_rows.ROWS,
     *state_rows.ROWS,

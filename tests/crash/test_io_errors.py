@@ -16,7 +16,19 @@ from tests.crash.interrupted import ALL_APPLIED, ANNOUNCED
 from tests.crash.lock_rows import interrupted_lock, locked
 from tests.crash.loops import CODES_OF_DISKS, check_errors, complain, faults_of_answer, trial_of
 from tests.crash.row import Row
-from tests.crash.rows import KEYED, QUICK, ROWS, announced, conversation, late_arrival, marker, name_of, peopled
+from tests.crash.rows import (
+    KEYED,
+    QUICK,
+    ROWS,
+    announced,
+    conversation,
+    due,
+    late_arrival,
+    marker,
+    name_of,
+    peopled,
+    pruned,
+)
 from tests.crash.state_rows import crowded, meaningful, summarized
 from tests.crash.task_rows import claimed, interrupted_claim
 from tests.support import tally
@@ -43,6 +55,11 @@ READERS: tuple[tuple[Callable[[Stage], None], tuple[str, ...]], ...] = (
     (conversation, ("channels",)),
     (conversation, ("roster", "dev")),
     (late_arrival, ("doctor",)),
+    (pruned, ("doctor", "dev")),
+    (pruned, ("read", "dev", "--as", "carol", "--peek")),
+    (pruned, ("read", "dev", "--as", "bob", "--peek")),
+    (pruned, ("thread", "dev", "2")),
+    (due, ("prune", "dev", "--dry-run")),
     (marker, ("doctor", "dev")),
     (conversation, ("search", "dev", "sentence")),
     (conversation, ("search", "dev", "nowhere")),

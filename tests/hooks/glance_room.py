@@ -10,7 +10,8 @@ from agent_chat.operations import channels, messages, reading
 from agent_chat.operations import glance as glancing
 from agent_chat.operations.inbox import inbox
 from agent_chat.operations.messages import Draft
-from agent_chat.storage.channel import Channel, channel_names
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import channel_names
 from tests.operations.room import bounds
 from tests.support.cli import ArrivalFiles, FakeClock, message_file, workspace_on
 from tests.support.recording import RecordingFileSystem

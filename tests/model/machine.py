@@ -11,12 +11,14 @@ from unittest.mock import patch
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
+from agent_chat import timestamps
 from agent_chat.errors import ChatError
 from agent_chat.operations import doctor, reading
 from agent_chat.operations import glance as glancing
 from agent_chat.operations.inbox import inbox
 from agent_chat.records import message as message_record
-from agent_chat.storage.channel import Channel, channel_names
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import channel_names
 from agent_chat.storage.message_numbers import seq_of
 from agent_chat.storage.workspace import Workspace
 from tests.model.reference import Reference, Said
@@ -121,6 +123,12 @@ class Machine(RuleBasedStateMachine):
             )
         return found
 
+    def sent_at(self, name: str, file: str) -> float:
+        """When a message was sent: as its header says, else when its file was written."""
+        path = self.root / name / file
+        created = message_record.parse(path.read_bytes()).created
+        return timestamps.parse(created) if created else path.stat().st_mtime
+
     def adopt(self, name: str, *, may_come: set[str], may_go: set[str] = frozenset()) -> list[Said]:  # type: ignore[assignment]
         """Takes over what an operation did to the messages, if that is something it was allowed to do."""
         before, after = self.model[name].messages, self.on_disk(name)
@@ -186,5 +194,6 @@ class Machine(RuleBasedStateMachine):
             "message.parent": model.orphans(),
             "file.foreign": model.foreign,
             "marker.audited": unaudited,
+            "tombstone.agrees": model.disagreeing(),
         }
         assert found == {id: files for id, files in wanted.items() if files}

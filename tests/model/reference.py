@@ -47,6 +47,7 @@ class Reference:
         self.closed = bool(members)
         self.members = list(members)
         self.messages: dict[str, Said] = {}
+        self.removed: dict[str, Said] = {}
         self.cursors: dict[str, Cursor] = {}
         self.foreign: set[str] = set()
         self.named: set[str] = set()
@@ -59,8 +60,8 @@ class Reference:
 
     @property
     def highest(self) -> int:
-        """The last number."""
-        return max((said.seq for said in self.messages.values()), default=0)
+        """The last number that was used."""
+        return max((said.seq for said in (*self.messages.values(), *self.removed.values())), default=0)
 
     def units(self, after: int) -> list[tuple[int, list[Said]]]:
         """The messages above a number, by number, then by file name."""
@@ -97,7 +98,7 @@ class Reference:
             files += [said.file for said in here]
             count += speech
             passed = seq
-        return Shown(files, passed, False)
+        return Shown(files, max(passed, self.highest), False)
 
     def late(self, agent: str) -> list[str]:
         """What arrived below an agent's cursor since it was stored."""
@@ -144,9 +145,36 @@ class Reference:
 
     def orphans(self) -> set[str]:
         """The replies whose parent is not there, under its number or the one that it had."""
-        known = {said.seq for said in self.messages.values()} | {
-            was for said in self.messages.values() for was in said.was
-        }
+        every = [*self.messages.values(), *self.removed.values()]
+        known = {said.seq for said in every} | {was for said in every for was in said.was}
         return {
             said.file for said in self.messages.values() if said.reply_to is not None and said.reply_to not in known
         }
+
+    def disagreeing(self) -> set[str]:
+        """The files that have a number of which another one was removed."""
+        gone: dict[int, set[str]] = {}
+        for said in self.removed.values():
+            gone.setdefault(said.seq, set()).add(said.file)
+        return {said.file for said in self.messages.values() if said.file not in gone.get(said.seq, {said.file})}
+
+    def lost(self, agent: str, passed: int) -> list[int]:
+        """The numbers of what was removed above an agent's cursor, up to where a page ends."""
+        start = self.cursor(agent).seq
+        gone = [said for file, said in self.removed.items() if file not in self.messages]
+        return sorted(s.seq for s in gone if start < s.seq <= passed and s.sender != agent and not s.audit)
+
+    def leaving(self, sent: dict[str, float], seen: dict[str, float], now: float, term: float) -> set[str]:
+        """The files that retention removes: what is due, unless something waits for it."""
+        waiting = self.waiting()
+        audits = {f"marker.claimed {marker[5:-3]}" for marker in self.claimed}
+        readers = [agent for agent, at in seen.items() if now - at <= term]
+        found: set[str] = set()
+        for _, unit in self.units(0):
+            for said in unit:
+                age = now - sent[said.file]
+                unread = any(said.seq > self.cursor(agent).seq and said.is_for(agent) for agent in readers)
+                held = said.title in audits if said.audit else unread and age <= 2 * term
+                if age > term and len(unit) == 1 and said.file not in waiting and not held:
+                    found.add(said.file)
+        return found

@@ -9,10 +9,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from agent_chat.operations import channels, doctor, markers, messages, reading
+from agent_chat.operations import channels, doctor, keeping, markers, messages, reading, retention
+from agent_chat.operations.lost import Lost
 from agent_chat.operations.mending import mend
 from agent_chat.operations.messages import Draft
-from tests.model.machine import AGENTS, Machine
+from tests.model.machine import AGENTS, TICK, Machine
 from tests.model.reference import Reference
 from tests.operations.room import bounds
 from tests.support.cli import Crash, message_file
@@ -20,6 +21,7 @@ from tests.support.cli import Crash, message_file
 if TYPE_CHECKING:
     from agent_chat.operations.reading import Page
 
+HALF_DAY = 43_200
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 agents = st.sampled_from(AGENTS)
 names = st.sampled_from(["dev", "ops"])
@@ -120,7 +122,7 @@ class Talk(Machine):
             assert self.adopt(name, may_come=set()) == []
             if done:
                 assert result.repeated
-                assert self.model[name].messages[result.file].title == draft.title
+                assert {**self.model[name].removed, **self.model[name].messages}[result.file].title == draft.title
         self.settle()
 
     @rule(name=names, agent=agents, limit=st.sampled_from([1, 2, 50]), everything=st.booleans(), peek=st.booleans())
@@ -139,6 +141,8 @@ class Talk(Machine):
             assert [stored.file for stored in page.stored] == wanted.files
             assert (page.passed, page.has_more, list(page.late.files)) == (wanted.passed, wanted.has_more, late)
             assert (page.held, page.set_aside) == ("", ())
+            lost = model.lost(agent, page.passed)
+            assert page.lost == (Lost(count=len(lost), first=lost[0], last=lost[-1]) if lost else None)
             if not peek:
                 reading.advance(page, agent)
             return page
@@ -265,6 +269,29 @@ class Talk(Machine):
             assert not model.waiting()
             assert {said.title for said in came} <= {said.title for said in moving}
             assert mend(self.channel(name), doctor.examine(self.channel(name))) == []
+        self.settle()
+
+    @rule(name=names, half_days=st.sampled_from([0, 0, 1, 2, 3, 5]))
+    def prune(self, name: str, half_days: int) -> None:
+        """What is due goes, unless something waits for it, and nothing else; what is gone has its tombstone."""
+        for _ in range(half_days):
+            self.ticks += HALF_DAY // TICK
+            self.clock.turn(HALF_DAY)
+        model = self.model[name]
+        sent = {file: self.sent_at(name, file) for file in model.messages}
+        places = {agent: self.root / name / ".cursors" / f"{agent}.txt" for agent in AGENTS}
+        seen = {agent: path.stat().st_mtime for agent, path in places.items() if path.exists()}
+        wanted = model.leaving(sent, seen, self.clock.now(), 2 * HALF_DAY)
+        term = keeping.Term(days=1, now=self.clock.now())
+        before = dict(model.messages)
+        done, result = self.attempt(lambda: retention.prune(self.channel(name, faulty=True), term))
+        assert self.adopt(name, may_come=set(), may_go=wanted) == []
+        told = {each.file for each in self.channel(name).messages.tombstones.load()}
+        assert before.keys() - model.messages.keys() <= told <= wanted | model.removed.keys()
+        model.removed.update((file, before[file]) for file in told if file in before)
+        if done:
+            assert before.keys() - model.messages.keys() == wanted
+            assert len(result.removed) == len(wanted)
         self.settle()
 
     @precondition(lambda self: self.fault is None)

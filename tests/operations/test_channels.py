@@ -9,7 +9,8 @@ import pytest
 
 from agent_chat.operations import channels
 from agent_chat.operations.inbox import inbox
-from agent_chat.storage.channel import Channel, channel_names, open_channel
+from agent_chat.storage.channel import Channel, open_channel
+from agent_chat.storage.channel_folders import channel_names
 from tests.operations.room import Room, refused
 from tests.support.cli import plant, workspace_on
 

@@ -11,7 +11,9 @@ import pytest
 from agent_chat.operations import doctor
 from agent_chat.operations.findings import INVARIANTS, Finding
 from agent_chat.operations.mending import mend
-from agent_chat.storage.channel import Channel, channel_names
+from agent_chat.records.tombstone import Tombstone, render_line
+from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import channel_names
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.filesystem import FileSystem
 from tests.operations import test_record_checks
@@ -99,6 +101,13 @@ def cache_file(room: Room) -> None:
     plant(room.folder / ".cache")
 
 
+def removed(room: Room, foreign: str = "") -> None:
+    """Has a tombstone, of a message that had a number which another has now unless something stands before it."""
+    seq = 90 if foreign else 1
+    line = render_line(Tombstone(seq=seq, file=f"{seq:04d}-bob-m.md", sender="bob", created="", sha256="0" * 64))
+    plant(room.folder / "tombstones.md", f"\n## then\n\n{foreign}".encode() + line)
+
+
 DAMAGES: dict[str, Damage] = {
     "root.writable": Damage(unwritable, ""),
     "root.ignore": Damage(lambda room: (room.root / ".gitignore").unlink(), ".gitignore"),
@@ -125,6 +134,8 @@ DAMAGES: dict[str, Damage] = {
     "message.copy": Damage(lambda room: room.plant(2, "0002-alice-n.md", reply_to="1"), "dev/0002-alice-n.md"),
     "message.late": Damage(late, "dev/0002-alice-other.md"),
     "message.parent": Damage(lambda room: room.plant(3, reply_to="77"), "dev/0003-alice-m.md"),
+    "tombstone.valid": Damage(lambda room: removed(room, "- torn {\n"), "dev/tombstones.md"),
+    "tombstone.agrees": Damage(removed, "dev/0001-alice-m.md"),
     "event.valid": Damage(lambda room: room.plant(3, body="{}\n", status="event.status"), "dev/0003-alice-m.md"),
     "file.foreign": Damage(lambda room: plant(room.folder / "notes\x1b[2J.md", "x"), "dev/notes\x1b[2J.md"),
     "file.mode": Damage(shared, "dev/0001-alice-m.md"),

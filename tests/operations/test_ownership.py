@@ -15,6 +15,7 @@ from agent_chat.records.owner_settings import OwnerSettings
 from agent_chat.storage import channel as channel_module
 from agent_chat.storage import owner_store
 from agent_chat.storage.channel import Channel
+from agent_chat.storage.channel_folders import channel_names
 from agent_chat.storage.file_lock import FileLock
 from tests.operations.room import Room, refused
 from tests.support.cli import FakeClock, FaultyFiles, plant, run, tree_of, workspace_on
@@ -305,7 +306,7 @@ def test_channels_go_on_beside_it(room: Room) -> None:
     before = tree_of(room.root / "ops")
     ownership.delete_channel(room.workspace, "dev", "carol")
     assert tree_of(room.root / "ops") == before
-    assert channel_module.channel_names(room.workspace) == [other.name]
+    assert channel_names(room.workspace) == [other.name]
 
 
 def test_the_doctor_sweeps_what_a_killed_call_left(room: Room) -> None:

@@ -16,7 +16,7 @@ import yaml
 from agent_chat.records import frontmatter, journal_entry
 from agent_chat.records.message import is_audit_status
 from tests.support import schemas
-from tests.support.watched import ENTRY, MESSAGE, OF_ROOT, UNKNOWN, kind_of
+from tests.support.watched import ENTRY, MESSAGE, OF_ROOT, TOMBSTONE, UNKNOWN, kind_of
 
 AUDIT_BODY = "audit-body"
 EVENT_BODY = "agent-chat-event"
@@ -36,6 +36,8 @@ def record_faults(place: str, data: bytes) -> list[str]:
             return [*_message_faults(place, data)]
         if kind == ENTRY:
             return _entry_faults(place, data)
+        if kind == TOMBSTONE:
+            return _tombstone_faults(data)
         return _file_faults(kind, place, data)
     except (ValueError, yaml.YAMLError) as error:
         return [f"{kind}: {type(error).__name__}: {error}"]
@@ -49,6 +51,15 @@ def _file_faults(kind: str, place: str, data: bytes) -> list[str]:
     if not found and kind not in (*OF_ROOT, "channel-meta") and document["channel"] != place.split("/", maxsplit=1)[0]:
         found.append(f"{kind}: its channel is {document['channel']}")
     return found + _form_faults(kind, document, data.decode("utf-8"))
+
+
+def _tombstone_faults(data: bytes) -> list[str]:
+    """What is wrong with the last batch of tombstones; what stands before it may be torn, or anybody's."""
+    *_, batch = data.decode("utf-8", "replace").split("\n## ")
+    lines = batch.split("\n")
+    if lines[1:2] != [""] or lines[-1] or not all(line.startswith("- ") for line in lines[2:-1]):
+        return [f"{TOMBSTONE}: its last batch is {batch!r}"]
+    return [fault for line in lines[2:-1] for fault in schemas.faults(TOMBSTONE, json.loads(line[2:]))]
 
 
 def _form_faults(kind: str, document: object, text: str) -> list[str]:

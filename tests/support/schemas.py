@@ -68,6 +68,7 @@ OF_COMMAND = {
     "owner retention": "reply-owner",
     "channel delete": "reply-channel-delete",
     "doctor": "reply-doctor",
+    "prune": "reply-prune",
     "hook": "reply-hook",
     "setup": "reply-setup",
     "completion": "reply-completion",

@@ -9,7 +9,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_chat.records import channel_meta, message, owner_settings
+from agent_chat.records import channel_meta, message, owner_settings, tombstone
 from agent_chat.records.owner_settings import OwnerSettings
 from agent_chat.storage import cursor_store, layout
 from agent_chat.storage.message_numbers import seq_of
@@ -39,7 +39,7 @@ class ChannelView(NamedTuple):
     """One channel: messages by file name, cursors by file name as number and late files, other files by name.
 
     `summary` is the derived state.md, without its times and without how many messages it knew of; None without one.
-    A random id in a message's name is written like any other.
+    A random id in a message's name is written like any other. `removed` are the files that have a tombstone.
     """
 
     meta: ChannelMeta
@@ -48,6 +48,7 @@ class ChannelView(NamedTuple):
     others: dict[str, bytes]
     records: Records
     summary: bytes | None
+    removed: frozenset[str] = frozenset()
 
     def unread(self, agent: str) -> list[int]:
         """Returns the numbers above an agent's cursor that are for it."""
@@ -124,6 +125,7 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
     others: dict[str, bytes] = {}
     cursors: dict[str, tuple[int, tuple[str, ...]]] = {}
     summary: bytes | None = None
+    removed: frozenset[str] = frozenset()
     for path, data in disk.files.items():
         place, name = os.path.split(path)
         try:
@@ -132,6 +134,8 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
                 cursors[name] = (cursor.seq, cursor.late)
             elif place == folder and seq_of(name) is not None:
                 messages[without_ids(name)] = _message(data, seq_of(name))
+            elif path == os.path.join(folder, layout.TOMBSTONES):
+                removed = frozenset(each.file for each in tombstone.parse(data)[0])
             elif path == os.path.join(folder, layout.STATE):
                 summary = _summary(data, folder)
             elif place == folder and name not in layout.OURS and not layout.is_derived_temporary(name):
@@ -145,7 +149,7 @@ def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
         return None
     inside = len(folder) + 1
     files = {path[inside:].replace(os.sep, "/"): data for path, data in disk.files.items() if _is_in(path, folder)}
-    return ChannelView(meta, messages, cursors, others, records_of(files, broken), summary)
+    return ChannelView(meta, messages, cursors, others, records_of(files, broken), summary, removed)
 
 
 def _summary(data: bytes, folder: str) -> bytes:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAIN = "agent_chat.cli.main"
 MESSAGE, ENTRY, UNKNOWN = "message", "journal-entry", "unknown"
 SESSION, TRACE, OWNER = "session-memory", "hook-trace", "owner-settings"
-SESSION_RECORD = "session"
+SESSION_RECORD, TOMBSTONE = "session", "tombstone"
 # The place of each kind of record, below the root, written with slashes.
 PLACES = {
     OWNER: re.compile(r"_owner\.json"),
@@ -37,6 +37,7 @@ PLACES = {
     "path-lock": re.compile(r"[^/]+/locks/[^./][^/]*\.json"),
     ENTRY: re.compile(r"[^/]+/(tasks|locks)/audit/(\.pending|[^./][^/]*)\.md"),
     SESSION_RECORD: re.compile(r"_sessions/[^./][^/]*\.json"),
+    TOMBSTONE: re.compile(r"[^/]+/tombstones\.md"),
     SESSION: re.compile(r"_hooks/[^/]+\.session"),
     TRACE: re.compile(r"_hooks/[^/]+\.ran"),
 }
