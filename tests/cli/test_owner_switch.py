@@ -15,7 +15,7 @@ from tests.support.persons import seat
 if TYPE_CHECKING:
     from pathlib import Path
 
-OFF = '{"schema_version": 1, "access": "off"}'
+OFF = '{"schema_version": 1, "access": "off", "retention_days": 14}'
 SPEAKING = {row.name for row in COMMANDS if row.speaks}
 CLOSED = [*"post read wait peek show thread search inbox state compact".split(), "event post", "event read"]
 OPEN = "init channels roster join leave ack claim lock unlock recover recover-pending check locks doctor owner".split()
