@@ -136,7 +136,9 @@ def _candidates(channel: Channel, cursor: Cursor, numbers: Numbers, since: float
             names, least = written, max(len(written), 1)
         elif len(written) >= least or len(changed) > _FEW:
             names = written
-    return names, max(least - len(names), 0)
+    # Where others are there than before and no more, those may be among what was removed since, which is no news.
+    since_removed = count - numbers.present_at(cursor.seq)[0] if more <= 0 else 0
+    return names, max(least - len(names) - since_removed, 0)
 
 
 def _removed_below(channel: Channel, numbers: Numbers, seq: int) -> set[str]:

@@ -20,6 +20,7 @@ from tests.support.views import (
     has_lost_numbers,
     is_derived,
     is_of_owner,
+    is_of_sessions,
     temporaries,
     view_of,
 )
@@ -181,6 +182,8 @@ class Trial:
             stage.call("state", CHANNEL, "--write", turned=later)
         if any(is_of_owner(path) for path in left):
             stage.call("owner", "access", "on", "--as", "carol", turned=later)
+        if any(is_of_sessions(path) for path in left):
+            stage.call("session", "start", "--as", "carol", turned=later)
         stage.call("post", CHANNEL, "--from", self.row.other, *AFTERMATH, turned=later)
         kept = temporaries(stage.disk())
         found += [f"left behind for good: {kept}"] if kept else []

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from binascii import crc32
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.crash import lock_rows, state_rows, task_rows
 from tests.crash.row import HOUR, Row, plant
 from tests.support.cli import message_file
+from tests.support.tokens import plant_session
 from tests.support.workspaces import START
 
 if TYPE_CHECKING:
@@ -177,6 +179,25 @@ def pruned(stage: Stage) -> None:
     owned(stage, stamped=START)
 
 
+def in_session(stage: Stage) -> None:
+    """Has a session of bob that has not ended."""
+    conversation(stage)
+    stage.token = plant_session(Path(stage.root))
+
+
+def _started_again(view: RootView, old: RootView, new: RootView) -> bool:
+    """Starting a session once more makes another one; the first in a root writes .gitignore before."""
+    made = list(new.sessions)
+    for each in old.sessions:
+        made.remove(each)
+    more = list(view.sessions)
+    for each in old.sessions:
+        more.remove(each)
+    return set(more) <= set(made) and view._replace(sessions=(), ignores=True) == old._replace(
+        sessions=(), ignores=True
+    )
+
+
 def _only_the_list_of_ignored_files(view: RootView, old: RootView, new: RootView) -> bool:
     """Making the first channel of a root writes .gitignore before the channel is there."""
     return view == old._replace(ignores=True)
@@ -229,6 +250,7 @@ KEYED = (*POST, "--key", "k-1")
 INIT = ("init", "dev", "--members", "alice,bob,dave", "--topic", "what is built")
 ANNOUNCE = ("event", "post", "dev", "--from", "alice", "--type", "status", "--harness", "omp", "--status", "busy")
 DELETE = ("channel", "delete", "ops", "--as", "carol")
+START_SESSION = ("session", "start", "--as", "alice", "--name", "desk")
 FIX = ("doctor", "dev", "--fix")
 
 ROWS: tuple[Row, ...] = (
@@ -295,6 +317,10 @@ ROWS: tuple[Row, ...] = (
     Row("doctor, duplicate", FIX, duplicates, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, late", FIX, late_unique, between=_under_both_numbers, keeps_messages=False),
     Row("doctor, stale temporary", FIX, stale_temporary),
+    Row("watch", ("watch", "dev", "--as", "bob", "--timeout", "0"), half_read, between=_read_in_part, durable=False),
+    Row("session start, first in a root", START_SESSION, nothing, between=_started_again, settles=False),
+    Row("session start", START_SESSION, in_session, between=_started_again, settles=False, quick=True),
+    Row("session end", ("session", "end"), in_session, refusals=("SESSION_ENDED",)),
     Row("owner access, first in a root", ("owner", "access", "off", "--as", "carol"), first_person),
     Row("owner access", ("owner", "access", "off", "--as", "carol"), peopled),
     Row("owner retention", ("owner", "retention", "off", "--as", "carol"), peopled, quick=True),

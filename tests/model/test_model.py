@@ -289,7 +289,7 @@ class Talk(Machine):
         told = {each.file for each in self.channel(name).messages.tombstones.load()}
         assert before.keys() - model.messages.keys() <= told <= wanted | model.removed.keys()
         model.removed.update((file, before[file]) for file in told if file in before)
-        if done:
+        if done and result.error is None:
             assert before.keys() - model.messages.keys() == wanted
             assert len(result.removed) == len(wanted)
         self.settle()

@@ -73,6 +73,12 @@ def test_what_is_taken_out_takes_its_comma_along(text: str, places: list[int], l
     assert after.value(after.root) == [value for place, value in enumerate(values) if place not in places]
 
 
+def test_a_comment_between_items_that_go_stays_on_a_line_of_its_own() -> None:
+    text = "[// c\nnull,null,/* f\n */null,\nnull]"
+    left = Document(taken(text, 0, 1, 2))
+    assert left.value(left.root) == [None]
+
+
 @given(st.data())
 def test_any_items_of_any_text_can_be_taken_out(data: st.DataObject) -> None:
     written = data.draw(jsonc.documents(jsonc.arrays(jsonc.values(depth=1), max_size=5)))

@@ -120,6 +120,7 @@ class Stage:
     def __init__(self, root: str) -> None:
         self.root = root
         self.links = True
+        self.token = ""  # of the session that ends
         self.work_tree = root + "-work"
         os.makedirs(self.work_tree, exist_ok=True)
 
@@ -152,6 +153,8 @@ class Stage:
         with contextlib.nullcontext() if sys.stdout is _OUT else screens():
             try:
                 variables = {"HOME": self.root, "AGENT_CHAT_WORKSPACE": self.work_tree}
+                if argv[:2] == ("session", "end"):
+                    variables["AGENT_CHAT_TOKEN"] = self.token
                 status: int | None = main((*argv, "--json"), variables, workspace=workspace)
             except Killed:
                 status = None

@@ -9,7 +9,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_chat.records import channel_meta, message, owner_settings, tombstone
+from agent_chat.records import channel_meta, message, owner_settings, session, tombstone
 from agent_chat.records.owner_settings import OwnerSettings
 from agent_chat.storage import cursor_store, layout
 from agent_chat.storage.message_numbers import seq_of
@@ -57,12 +57,16 @@ class ChannelView(NamedTuple):
 
 
 class RootView(NamedTuple):
-    """A root: its channels by name, whether it has its list of ignored files, what on it is not whole, its settings."""
+    """A root: its channels by name, whether it has its list of ignored files, what on it is not whole, its settings.
+
+    `sessions` has the name and the agent of each, in order, and whether it has ended.
+    """
 
     channels: dict[str, ChannelView]
     ignores: bool
     broken: tuple[str, ...]
     settings: OwnerSettings = OwnerSettings()
+    sessions: tuple[tuple[str, str, bool], ...] = ()
 
     def identities(self) -> dict[tuple[str, int], set[Identity]]:
         """Returns which messages carry each number of each channel."""
@@ -82,6 +86,7 @@ def _without_numbers(view: RootView) -> object:
     return (
         view.ignores,
         view.settings,
+        view.sessions,
         {
             name: (
                 channel.meta,
@@ -117,7 +122,21 @@ def view_of(disk: Disk) -> RootView:
     except ValueError as error:
         broken.append(f"{layout.OWNER}: {error}")
     whole = {name: view for name, view in channels.items() if view is not None}
-    return RootView(whole, ignore is not None, (*broken,), settings)
+    sessions = _sessions(disk, broken)
+    return RootView(whole, ignore is not None, (*broken,), settings, sessions)
+
+
+def _sessions(disk: Disk, broken: list[str]) -> tuple[tuple[str, str, bool], ...]:
+    found: list[tuple[str, str, bool]] = []
+    for path, data in disk.files.items():
+        folder, name = os.path.split(path)
+        if folder == layout.SESSIONS and name.endswith(session.END):
+            try:
+                each = session.parse(data, session_id=name[: -len(session.END)])
+                found.append((each.name, each.agent, each.ended is not None))
+            except ValueError as error:
+                broken.append(f"{path}: {error}")
+    return tuple(sorted(found))
 
 
 def _channel(disk: Disk, folder: str, broken: list[str]) -> ChannelView | None:
@@ -185,6 +204,11 @@ def temporaries(disk: Disk) -> list[str]:
 def is_derived(path: str) -> bool:
     """Tells whether a path is that of a derived file on its way to its name."""
     return layout.is_derived_temporary(_base(path))
+
+
+def is_of_sessions(path: str) -> bool:
+    """Tells whether a path is that of a session's record on its way to its name."""
+    return os.path.dirname(path) == layout.SESSIONS
 
 
 def is_of_owner(path: str) -> bool:
