@@ -144,7 +144,9 @@ class Document:
             # Of a run at the end without a trailing comma the comma before it goes, else the one after each.
             at_end = place >= end_of_kept and not has_last_comma
             comma = (items[place - 1].comma if place else None) if at_end else item.comma
-            last = next(each for each in range(place, len(items)) if each + 1 not in gone or _has_comment(items, each))
+            last = next(
+                each for each in range(place, len(items)) if each + 1 not in gone or self._has_comment(items, each)
+            )
             edits.append(Edit(start=self._start_of(item, items[last]), end=item.node.end))
             if comma is not None:
                 edits.append(Edit(start=comma, end=comma + 1))
@@ -168,6 +170,10 @@ class Document:
         if rest.lstrip(" \t").startswith(("\n", "\r\n")):
             return item.gap
         return self.text.index("\n", item.gap) + 1
+
+    def _has_comment(self, items: Sequence[Item], place: int) -> bool:
+        """Tells whether a comment, which stays, stands between an item and the next."""
+        return self.text[items[place].node.end : items[place + 1].start].replace(",", "", 1).strip() != ""
 
     def _newline(self) -> str:
         """Returns the line break of the text."""
@@ -195,12 +201,6 @@ class Document:
         """Returns an item as text, over several lines, whose first is not indented."""
         text = rendered(value, unit=self._unit(), newline=self._newline(), indent=indent)
         return text if key is None else f"{json_codec.encode(key)}: {text}"
-
-
-def _has_comment(items: Sequence[Item], place: int) -> bool:
-    """Tells whether a comment, which stays, stands between an item and the next."""
-    comma = items[place].comma
-    return comma is not None and items[place + 1].gap != comma + 1
 
 
 def rendered(value: object, *, unit: str = UNIT, newline: str = "\n", indent: str = "") -> str:

@@ -73,8 +73,9 @@ def test_what_is_taken_out_takes_its_comma_along(text: str, places: list[int], l
     assert after.value(after.root) == [value for place, value in enumerate(values) if place not in places]
 
 
-def test_a_comment_between_items_that_go_stays_on_a_line_of_its_own() -> None:
-    text = "[// c\nnull,null,/* f\n */null,\nnull]"
+@pytest.mark.parametrize("between", [",/* f\n */", "/* f\n */,"])
+def test_a_comment_between_items_that_go_stays_on_a_line_of_its_own(between: str) -> None:
+    text = f"[// c\nnull,null{between}null,\nnull]"
     left = Document(taken(text, 0, 1, 2))
     assert left.value(left.root) == [None]
 
