@@ -23,7 +23,7 @@ OF_OURS = ("session-start", "pre-tool-use", "stop")
 
 def hooks(program: Program, *, root: str = "", flat: bool = False) -> HostHooks:
     """What a host of ours needs."""
-    elements = []
+    elements: list[dict[str, object]] = []
     for event in OF_OURS:
         handler: dict[str, object] = {"command": hook_line.line(program, event, "claude", root)}
         elements.append(handler if flat else {"matcher": "Edit|Write", "hooks": [{"type": "command", **handler}]})
