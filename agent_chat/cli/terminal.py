@@ -25,9 +25,9 @@ def missing() -> str:
 
 def ask(question: str) -> str | None:
     """Shows a question and returns the line that is typed then, None where the input ends instead."""
-    note(question, end="")
     data = b""
     try:
+        note(question, end="")
         while b"\n" not in data and len(data) <= MAX_BYTES:
             part = read_some()
             if part is None:  # somebody made the terminal non-blocking

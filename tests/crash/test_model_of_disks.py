@@ -1,4 +1,4 @@
-"""The model of what a power loss leaves of what is added to a file."""
+"""The model of what a power loss leaves of what is added to a file, and of a folder that was renamed."""
 
 from __future__ import annotations
 
@@ -74,3 +74,16 @@ def test_adding_is_recorded_as_one_primitive_and_sets_the_time(tmp_path: Path) -
     files.append(str(path), MORE)
     assert files.log == [Step("append", (str(path), MORE))]
     assert (path.read_bytes(), path.stat().st_mtime) == (SAFE + MORE, files.clock.now())
+
+
+def test_what_was_done_in_a_folder_whose_renaming_is_lost_was_done_under_its_old_name() -> None:
+    before = Disk(frozenset(["", "dev"]), {"dev/a": SAFE, "dev/b": SAFE}, {})
+    new = os.path.join(ROOT, "gone")
+    steps = [Step("replace", (os.path.join(ROOT, "dev"), new)), Step("remove", (os.path.join(new, "a"),))]
+    left = {point.where: {frozenset(disk.files) for disk in point.lost} for point in crash_points(before, steps, ROOT)}
+    whole, half = {"dev/a", "dev/b"}, {"gone/a", "gone/b"}
+    assert left["after replace dev gone"] == {frozenset(whole), frozenset(half)}
+    assert left["after remove a"] == {frozenset(each) for each in (whole, half, {"dev/b"}, {"gone/b"})}
+    synced = [steps[0], Step("sync_folder", (ROOT,)), steps[1]]
+    last = list(crash_points(before, synced, ROOT))[-1]
+    assert {frozenset(disk.files) for disk in last.lost} == {frozenset(half), frozenset({"gone/b"})}

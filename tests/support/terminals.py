@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import subprocess
@@ -32,7 +31,11 @@ class Terminal:
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], *, elsewhere: str = "") -> None:
         self._ours, theirs = pty.openpty()
+        modes = termios.tcgetattr(theirs)
+        modes[3] |= termios.NOFLSH  # else Ctrl-C drops what the command draws in the same moment
+        termios.tcsetattr(theirs, termios.TCSANOW, modes)
         self._drawn = b""
+        self._ended = False
 
         def take() -> None:
             """Makes the terminal the one that sends Ctrl-C, in the child."""
@@ -79,7 +82,9 @@ class Terminal:
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"it does not end: {self.drawn!r}"
             self._read(0.02)
-        self._read(0)
+        while not self._ended:  # the system hands on what was written a moment later
+            assert time.monotonic() < deadline, f"somebody else holds the terminal: {self.drawn!r}"
+            self._read(0.05)
         assert self.process.stdout is not None
         if self.process.stderr is not None:
             self._drawn += self.process.stderr.read()
@@ -91,11 +96,12 @@ class Terminal:
         return self._drawn.decode(errors="replace").replace("\r\n", "\n")
 
     def _read(self, seconds: float) -> None:
-        # Linux tells the end of the command by an error.
-        with contextlib.suppress(OSError):
-            while select.select([self._ours], [], [], seconds)[0]:
+        """Reads what is there within some seconds, and notes when nobody can write any more."""
+        try:
+            while not self._ended and select.select([self._ours], [], [], seconds)[0]:
                 part = os.read(self._ours, 65536)
-                if not part:
-                    return
                 self._drawn += part
+                self._ended = not part
                 seconds = 0
+        except OSError:
+            self._ended = True  # which is how Linux tells that the command has ended
