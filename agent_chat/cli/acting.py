@@ -130,12 +130,13 @@ def bounds_of(request: Request, *, limit: str = "limit") -> Bounds:
 
 def guard_of(request: Request) -> Callable[[], None]:
     """Returns what a call that takes its time asks meanwhile: it fails once chat is off, or its session has ended."""
-    from agent_chat.operations.access import require_on
-
     token = request.environment.get("AGENT_CHAT_TOKEN", "")
 
     def guard() -> None:
-        require_on(request.workspace)
+        if request.workspace.has_owner_settings:
+            from agent_chat.operations.access import require_on
+
+            require_on(request.workspace)
         if token:
             from agent_chat.operations.sessions import of_token
 

@@ -67,7 +67,7 @@ def main(argv: Sequence[str], environment: Mapping[str, str], *, workspace: Work
             request = _request(argv, environment)
             as_json, command = request.as_json, request.command.name
             request.workspace = workspace or open_root(request.root, environment)
-            if request.command.speaks:
+            if request.command.speaks and request.workspace.has_owner_settings:
                 from agent_chat.operations.access import require_on
 
                 require_on(request.workspace)
@@ -151,13 +151,14 @@ def _show(reply: Reply, *, as_json: bool) -> int:
 def _clean_up(request: Request) -> None:
     """Does what follows a command that changed something and was shown: it fails no more, whatever happens here."""
     from agent_chat.cli import output
-    from agent_chat.storage import owner_store
 
     try:
         several, one = request.values.get("channels"), request.values.get("channel")
         named = several if isinstance(several, tuple) else () if one is None else (one,)
-        if not named or request.command.path == ("prune",):
+        if not named or request.command.path == ("prune",) or not request.workspace.has_owner_settings:
             return
+        from agent_chat.storage import owner_store
+
         days = owner_store.load(request.workspace).retention_days
         if days is None:
             return

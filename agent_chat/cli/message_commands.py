@@ -6,11 +6,9 @@ from agent_chat.cli import message_text
 from agent_chat.cli.acting import after_failures, agent_text, bounds_of, channel_of, guard_of, reader_of, skips_of
 from agent_chat.cli.command import Reply
 from agent_chat.cli.page_reply import late_line, message_fields, page_reply, vouched
-from agent_chat.cli.refs import kept_refs, looked_at_refs
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading
 from agent_chat.records.shown_text import safe_line
-from agent_chat.records.tombstone import to_json as tombstone_fields
 from agent_chat.timestamps import format_utc
 
 TYPE_CHECKING = False
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
 
     from agent_chat.cli.command import Request
     from agent_chat.operations.messages import Posted
-    from agent_chat.operations.presence import Absent
     from agent_chat.operations.reading import Page
+    from agent_chat.storage.seen_store import Absent
 
 SHOWN_OF_PRUNED = ("seq", "file", "from", "topic", "created", "sha256")
 
@@ -30,7 +28,7 @@ def post(request: Request) -> Reply:
     from agent_chat.cli.standard_input import body
 
     channel = channel_of(request)
-    refs, warnings = kept_refs(request)
+    refs, warnings = _refs(request)
     draft = messages.Draft(
         sender=agent_text(request),
         title=request.text("title"),
@@ -60,6 +58,15 @@ def post(request: Request) -> Reply:
         warnings=(*warnings, *posted.warnings),
         summary=f"posted {line}",
     )
+
+
+def _refs(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the refs of a call to post as they will be stored, and warnings about them."""
+    if not request.texts("ref"):
+        return (), ()
+    from agent_chat.cli.refs import kept_refs
+
+    return kept_refs(request)
 
 
 def _absent_fields(each: Absent) -> dict[str, object]:
@@ -110,7 +117,11 @@ def show(request: Request) -> Reply:
     channel = channel_of(request)
     (stored,) = vouched(request.workspace, (messages.find(channel, channel.messages.numbers(), request.text("seq")),))
     by_file = len(channel.messages.numbers().names_of(stored.message.seq)) > 1
-    refs = looked_at_refs(request, stored.message.refs)
+    refs: list[dict[str, str]] = []
+    if stored.message.refs:
+        from agent_chat.cli.refs import looked_at_refs
+
+        refs = looked_at_refs(request, stored.message.refs)
 
     def text() -> str:
         return message_text.shown_alone(stored, channel.name, refs, by_file=by_file)
@@ -128,6 +139,8 @@ def thread(request: Request) -> Reply:
     reply = page_reply(page, cursor=page.passed, nothing="nothing more in this thread")
     if removed is None:
         return reply
+    from agent_chat.records.tombstone import to_json as tombstone_fields
+
     fields = {key: value for key, value in tombstone_fields(removed).items() if key in SHOWN_OF_PRUNED}
     head = f"#{removed.seq} of {removed.sender} was pruned; what answers it:\n"
     return reply.replace(data={**reply.data, "pruned": fields}, text=lambda: head + reply.as_text())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from agent_chat.cli.output import to_json
 from agent_chat.records.message import to_json as message_json
-from agent_chat.records.ref import short as short_ref
 from agent_chat.records.shown_text import safe_block, safe_line
 
 TYPE_CHECKING = False
@@ -45,10 +44,17 @@ def heading(stored: Stored, channel: str, *, by_file: bool = False, alone: bool 
     if stored.unverified:
         parts.append(_doubt(stored))
     if message.refs and not alone:
-        parts.append(safe_line(" ".join(map(short_ref, message.refs))))
+        parts.append(safe_line(" ".join(map(_short, message.refs))))
     answer = safe_line(stored.file) if by_file else str(message.seq)
     parts.append(f"post {channel} --reply {answer}")
     return " | ".join(part for part in parts if part)
+
+
+def _short(ref: str) -> str:
+    """Returns a ref without its hash."""
+    from agent_chat.records.ref import short
+
+    return short(ref)
 
 
 def block(stored: Stored, channel: str, *, by_file: bool = False) -> str:
@@ -64,7 +70,7 @@ def shown_alone(stored: Stored, channel: str, refs: Sequence[Mapping[str, str]],
     lines = [heading(stored, channel, by_file=by_file, alone=True)]
     for ref in refs:
         why = f" ({ref['reason']})" if "reason" in ref else ""
-        lines.append(safe_line(f"ref {ref['state']}{why}: {short_ref(ref['ref'])}"))
+        lines.append(safe_line(f"ref {ref['state']}{why}: {_short(ref['ref'])}"))
     body = stored.message.body
     return "\n".join(lines) + "\n" + (safe_block(body) if body else "")
 

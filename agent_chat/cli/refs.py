@@ -1,8 +1,9 @@
-"""Refs as they are typed with `post` and shown by `show`; what looks at them is loaded where there are some."""
+"""Refs as they are typed with `post` and shown by `show`."""
 
 from __future__ import annotations
 
 from agent_chat.cli.acting import expanded
+from agent_chat.operations.refs import keep, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,21 +14,12 @@ if TYPE_CHECKING:
 
 def kept_refs(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the refs of a call to post as they will be stored, and warnings about them."""
-    typed = request.texts("ref")
-    if not typed:
-        return (), ()
-    from agent_chat.operations.refs import keep
-
-    kept = keep(request.workspace, [_with_home(text) for text in typed])
+    kept = keep(request.workspace, [_with_home(text) for text in request.texts("ref")])
     return kept.refs, kept.warnings
 
 
 def looked_at_refs(request: Request, refs: Sequence[str]) -> list[dict[str, str]]:
     """Returns the JSON form of a message's refs and how each stands."""
-    if not refs:
-        return []
-    from agent_chat.operations.refs import look
-
     return [
         {"ref": each.ref, "state": each.state, **({"reason": each.reason} if each.reason else {})}
         for each in look(request.workspace, refs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agent_chat.operations.provenance import signed
 from agent_chat.records import json_codec
 from agent_chat.records.lease import Moment
 from agent_chat.records.message import Message
@@ -69,7 +68,7 @@ def carry_out(
         actor=actor,
         target=target,
         changes=changes,
-        message=signed(channel.workspace, message),
+        message=channel.workspace.signed(message),
         audit_failed=audit_failed,
     )
     commit(mutation, journal, plan)

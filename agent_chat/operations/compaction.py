@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import first_spelling, participant
-from agent_chat.operations.provenance import signed
 from agent_chat.operations.state import summarize
 from agent_chat.operations.state_text import markdown
 from agent_chat.records import json_codec
@@ -79,7 +78,7 @@ def _publish(mutation: Mutation, numbers: Numbers, sender: str, state: State) ->
         draft = Message(
             seq=0, sender=sender, title=f"{STATUS} {channel.name}", body=text, created=created, status=STATUS
         )
-        return mutation.publish(signed(channel.workspace, draft), numbers)[0]
+        return mutation.publish(channel.workspace.signed(draft), numbers)[0]
     except (ChatError, OSError) as error:
         if isinstance(error, ChatError) and error.code == "MESSAGE_PUBLICATION_UNKNOWN":
             raise

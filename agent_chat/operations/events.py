@@ -9,7 +9,6 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import first_spelling, participant
-from agent_chat.operations.provenance import signed
 from agent_chat.records import event as event_record
 from agent_chat.records import highlight
 from agent_chat.records.event import CAPABILITY, PRIMITIVES, Event, EventError
@@ -67,7 +66,7 @@ def post(channel: Channel, draft: EventDraft) -> PostedEvent:
     with channel.mutation() as mutation:
         numbers = mutation.numbers()
         event = event.replace(agent=first_spelling(channel, numbers, sender), ts=channel.workspace.clock.timestamp())
-        seq, file = mutation.publish(signed(channel.workspace, plan_message(event)), numbers)
+        seq, file = mutation.publish(channel.workspace.signed(plan_message(event)), numbers)
     channel.seen.note(event.agent)
     return PostedEvent(seq=seq, file=file, event=event)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import first_spelling, participant
-from agent_chat.operations.provenance import signed
 from agent_chat.records import json_codec
 from agent_chat.records.message import Message
 from agent_chat.records.value import Value
@@ -121,7 +120,7 @@ def _audit(
         status=STATUS,
     )
     try:
-        return mutation.publish(signed(channel.workspace, message), numbers)[0]
+        return mutation.publish(channel.workspace.signed(message), numbers)[0]
     except (OSError, ChatError) as error:
         if isinstance(error, ChatError) and error.code == "MESSAGE_PUBLICATION_UNKNOWN":
             raise  # the audit message may be there: that is what the caller has to know

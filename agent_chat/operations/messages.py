@@ -5,11 +5,7 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import first_spelling, participant, recipients
-from agent_chat.operations.presence import Absent, absent
-from agent_chat.operations.provenance import signed
 from agent_chat.records import message as message_record
-from agent_chat.records import ref as ref_record
-from agent_chat.records import tombstone
 from agent_chat.records.message import Message
 from agent_chat.records.value import Value
 from agent_chat.storage.message_numbers import seq_of
@@ -23,6 +19,7 @@ if TYPE_CHECKING:
     from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_numbers import Numbers
+    from agent_chat.storage.seen_store import Absent
 
 MAX_KEY_BYTES = 200
 
@@ -63,7 +60,7 @@ def post(channel: Channel, draft: Draft) -> Posted:
     posted = _publish(channel, draft)
     channel.seen.note(draft.sender)
     try:
-        return posted.replace(absent=absent(channel, recipients(channel, draft.sender, draft.to)))
+        return posted.replace(absent=channel.seen.absent(recipients(channel, draft.sender, draft.to)))
     except OSError as error:
         return posted.replace(warnings=(f"when its recipients were seen cannot be told: {error}",))
 
@@ -82,7 +79,7 @@ def _publish(channel: Channel, draft: Draft) -> Posted:
             message = plan_reply(message, parent_of(channel, numbers, draft.reply), draft.topic)
         if draft.if_seq is not None:
             _require_not_moved(channel, numbers, draft.if_seq, sender)
-        message = signed(channel.workspace, message.replace(created=channel.workspace.clock.timestamp()))
+        message = channel.workspace.signed(message.replace(created=channel.workspace.clock.timestamp()))
         seq, file = mutation.publish(message, numbers)
     return Posted(seq=seq, file=file)
 
@@ -123,6 +120,8 @@ def plan_message(draft: Draft, sender: str, to: tuple[str, ...]) -> Message:
 
 def checked_ref(text: str) -> Ref:
     """Returns what a ref says; refuses what has no form of one."""
+    from agent_chat.records import ref as ref_record
+
     _require_text("ref", text, message_record.MAX_TITLE_BYTES)
     ref = ref_record.parse(text)
     if ref is None:
@@ -319,7 +318,7 @@ def _pruned_with_key(
     content = content_of(message)
     if draft.reply is not None and draft.topic is None:
         content["topic"] = found.topic or "general"  # it is the parent's
-    if found.content not in [tombstone.content_digest(content, parent) for parent in parents]:
+    if not any(found.has_content(content, parent) for parent in parents):
         raise channel.refusal(
             "MESSAGE_KEY_CONFLICT",
             f"the key {names.quoted(message.key)} was used for #{found.seq} with another content; it was pruned",

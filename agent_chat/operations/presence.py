@@ -7,19 +7,16 @@ holds and that ends with its process, and the time when it last read, posted or 
 from __future__ import annotations
 
 from agent_chat.errors import ChatError
-from agent_chat.records.value import Value
 from agent_chat.storage.file_lock import FileLock
 from agent_chat.storage.seen_store import GRAIN_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from agent_chat.storage.channel import Channel
 
 MESSAGES = "messages"
-# Who was not seen for so long cannot be counted on to see a message soon.
-AWAY_SECONDS = 86_400.0
 
 
 class Presence:
@@ -63,21 +60,3 @@ class Presence:
         for lock in self._held:
             lock.release()
         self._held = []
-
-
-class Absent(Value):
-    """Somebody who was not seen lately: since when, in POSIX seconds, None where it never was seen."""
-
-    name: str
-    since: float | None
-
-
-def absent(channel: Channel, agents: Iterable[str]) -> tuple[Absent, ...]:
-    """Returns those of some agents that were not seen in a channel within a day; OSError where that cannot be told."""
-    now = channel.workspace.clock.now()
-    seen = [(agent, channel.seen.load(agent)) for agent in agents]
-    return tuple(
-        Absent(name=agent, since=each.at if each is not None else None)
-        for agent, each in seen
-        if each is None or now - each.at > AWAY_SECONDS
-    )

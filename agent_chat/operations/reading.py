@@ -9,7 +9,6 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.late import Late, arrivals, is_for
-from agent_chat.operations.lost import Lost, lost_between
 from agent_chat.operations.skipping import NOTHING, Skips
 from agent_chat.records.value import Value
 from agent_chat.storage.message_numbers import Numbers
@@ -19,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from agent_chat.operations.lost import Lost
     from agent_chat.records.message import Message
     from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
@@ -124,6 +124,8 @@ def read_page(
     if numbers.highest_removed > start:
         if not (page.has_more or page.held or page.error):
             page = page.replace(passed=max(page.passed, numbers.latest))  # over what was removed at the end, too
+        from agent_chat.operations.lost import lost_between
+
         page = page.replace(lost=lost_between(channel, agent, numbers, start, page.passed))
     late = arrivals(channel, concerns, cursor, numbers)
     ahead = why_ahead(channel, agent, start, numbers, own=after is None)

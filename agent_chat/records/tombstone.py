@@ -45,6 +45,10 @@ class Tombstone(Value):
     transaction: str = ""
     was: tuple[int, ...] = ()
 
+    def has_content(self, content: Mapping[str, object], reply_to: int | None) -> bool:
+        """Tells whether the message had a content, as an answer to a number or to none."""
+        return self.content == content_digest(content, reply_to)
+
 
 def content_digest(content: Mapping[str, object], reply_to: int | None) -> str:
     """Returns what tells whether a post is the same one: a digest of what is compared, and of the number answered."""

@@ -14,7 +14,6 @@ from agent_chat.storage import publication
 from agent_chat.storage.filesystem import NotOrdinaryError, is_file
 from agent_chat.storage.layout import TOMBSTONES
 from agent_chat.storage.message_numbers import PLAUSIBLE_LEAD, Numbers, seq_of
-from agent_chat.storage.tombstone_store import TombstoneStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from agent_chat.records.message import Message
     from agent_chat.storage.layout import ChannelLayout
+    from agent_chat.storage.tombstone_store import TombstoneStore
     from agent_chat.storage.workspace import Workspace
 
     Loaded = Union["Stored", "Refused", "Unfinished"]
@@ -60,7 +60,7 @@ class MessageStore:
     def __init__(self, workspace: Workspace, layout: ChannelLayout) -> None:
         self._workspace = workspace
         self._layout = layout
-        self.tombstones = TombstoneStore(workspace, layout)
+        self._tombstones: TombstoneStore | None = None
 
     def numbers(self, *, keep: bool = False) -> Numbers:
         """Lists the channel; iterating in order lists it once more where a number is missing.
@@ -104,6 +104,15 @@ class MessageStore:
             return bool(self.stored(seq, file_names))
         except OSError:
             return True
+
+    @property
+    def tombstones(self) -> TombstoneStore:
+        """What is kept of the messages that retention removed."""
+        if self._tombstones is None:
+            from agent_chat.storage.tombstone_store import TombstoneStore
+
+            self._tombstones = TombstoneStore(self._workspace, self._layout)
+        return self._tombstones
 
     def has_tombstones(self) -> bool:
         """Tells whether retention ever removed something here."""

@@ -14,11 +14,15 @@ from agent_chat.storage.layout import CURSOR_END, SEEN_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent_chat.storage.layout import ChannelLayout
     from agent_chat.storage.workspace import Workspace
 
 # An agent that works is seen all the time; so often it is written down.
 GRAIN_SECONDS = 60.0
+# Who was not seen for so long cannot be counted on to see a message soon.
+AWAY_SECONDS = 86_400.0
 _VERSION = "1"
 
 
@@ -27,6 +31,13 @@ class Seen(Value):
 
     at: float
     waits: str = ""
+
+
+class Absent(Value):
+    """Somebody who was not seen lately: since when, in POSIX seconds, None where it never was seen."""
+
+    name: str
+    since: float | None
 
 
 class SeenStore:
@@ -58,6 +69,16 @@ class SeenStore:
             return Seen(at=self._workspace.files.status(self._layout.cursor(agent)).st_mtime)
         except FileNotFoundError:
             return None
+
+    def absent(self, agents: Iterable[str]) -> tuple[Absent, ...]:
+        """Returns those of some agents that were not seen within a day; fails with OSError where it cannot be told."""
+        now = self._workspace.clock.now()
+        seen = [(agent, self.load(agent)) for agent in agents]
+        return tuple(
+            Absent(name=agent, since=each.at if each is not None else None)
+            for agent, each in seen
+            if each is None or now - each.at > AWAY_SECONDS
+        )
 
     def every(self) -> dict[str, Seen]:
         """Returns, by folded name, every agent that was ever seen."""

@@ -11,7 +11,7 @@ import time
 
 from agent_chat.errors import ChatError
 from agent_chat.records.lease import Moment
-from agent_chat.storage import filesystem
+from agent_chat.storage import filesystem, layout
 from agent_chat.timestamps import format_utc
 
 if sys.platform == "win32":
@@ -21,6 +21,7 @@ else:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from agent_chat.records.message import Message
     from agent_chat.records.session import Session
 
 
@@ -123,6 +124,22 @@ class Workspace:
         if self._account is None:
             self._account = user_name()
         return self._account
+
+    def signed(self, message: Message) -> Message:
+        """Returns a message signed by who acts: with the user, and with session and connection where there is one."""
+        session = self.session
+        if session is None:
+            return message.replace(account=self.account)
+        return message.replace(account=self.account, session=session.name, connection=session.connection)
+
+    @property
+    def has_owner_settings(self) -> bool:
+        """Whether the owner has decided anything for this root."""
+        try:
+            self.files.status(layout.owner_settings(self.root))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
     def require_root(self) -> None:
         """Fails with ROOT_NOT_FOUND or ROOT_INVALID unless the root is there."""

@@ -279,8 +279,7 @@ class Talk(Machine):
             self.clock.turn(HALF_DAY)
         model = self.model[name]
         sent = {file: self.sent_at(name, file) for file in model.messages}
-        places = {agent: self.root / name / ".cursors" / f"{agent}.txt" for agent in AGENTS}
-        seen = {agent: path.stat().st_mtime for agent, path in places.items() if path.exists()}
+        seen = {agent: at for agent in AGENTS for at in [self.seen_at(name, agent)] if at is not None}
         wanted = model.leaving(sent, seen, self.clock.now(), 2 * HALF_DAY)
         term = keeping.Term(days=1, now=self.clock.now())
         before = dict(model.messages)

@@ -136,8 +136,8 @@ def test_without_a_term_it_costs_one_look(kept: KeepingRoom) -> None:
     (kept.root / "_owner.json").unlink()
     files = FaultyFiles(str(kept.root), kept.clock)
     run(["ack", "dev", "1", "--as", "bob"], kept.root, workspace=workspace_on(kept.root, clock=kept.clock, files=files))
-    assert files.calls[-1] == "read_file _owner.json"
-    assert files.calls.count("read_file _owner.json") == 1
+    assert files.calls[-1] == "status _owner.json"
+    assert files.calls.count("status _owner.json") == 1
     assert kept.there() == [1]
 
 

@@ -26,6 +26,15 @@ LATE_IMPORTS = {
     "agent_chat.storage.file_digest": {
         "hashlib": "files are hashed for those who name one, and for nobody else",
     },
+    "agent_chat.storage.message_store": {
+        "agent_chat.storage.tombstone_store": "few channels have tombstones, and every command would pay for them",
+    },
+    "agent_chat.operations.reading": {
+        "agent_chat.operations.lost": "the same",
+    },
+    "agent_chat.operations.messages": {
+        "agent_chat.records.ref": "few messages have refs",
+    },
     "agent_chat.operations.session_memory": {
         "hashlib": "for ids that are longer than any host's",
     },
