@@ -7,7 +7,7 @@ from agent_chat.cli.command import Reply
 from agent_chat.cli.output import Progress
 from agent_chat.errors import ChatError
 from agent_chat.operations import doctor as operations
-from agent_chat.operations.mending import mend
+from agent_chat.operations.mending import mend, mend_sessions
 from agent_chat.records.shown_text import safe_line
 from agent_chat.storage.channel import Channel, channel_names, open_channel_unread
 
@@ -45,6 +45,11 @@ def doctor(request: Request) -> Reply:
                 if mended:
                     examined = operations.examine(channel, show)
             findings += examined.findings
+    if request.flag("fix") and named is None:
+        try:
+            fixed += mend_sessions(workspace)
+        except (ChatError, OSError) as error:
+            failures.append(("sessions", error))
     findings = [*operations.check_root(workspace), *findings]
     where = {**workspace.where(), **({"channel": channels[0].name} if named is not None else {})}
     reply = Reply(

@@ -104,14 +104,16 @@ def peek(request: Request) -> Reply:
 def show(request: Request) -> Reply:
     """Shows one message."""
     channel = channel_of(request)
-    (stored,) = vouched(request.workspace, (messages.find(channel, channel.messages.numbers(), request.text("seq")),))
+    found = messages.find(channel, channel.messages.numbers(), request.text("seq"))
+    (stored,), doubts = vouched(request.workspace, (found,))
     by_file = len(channel.messages.numbers().names_of(stored.message.seq)) > 1
     refs = looked_at_refs(request, stored.message.refs)
 
     def text() -> str:
         return message_text.shown_alone(stored, channel.name, refs, by_file=by_file)
 
-    return Reply(data={**channel.where(), "message": message_fields(stored), "refs": refs}, text=text)
+    data = {**channel.where(), "message": message_fields(stored), "refs": refs}
+    return Reply(data=data, text=text, warnings=doubts)
 
 
 def thread(request: Request) -> Reply:

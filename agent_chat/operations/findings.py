@@ -27,6 +27,7 @@ INVARIANTS: dict[str, tuple[str, str]] = {
     ),
     "root.channels": (WARNING, "a folder with the name of a channel is one: it holds _meta.json"),
     "root.case": (ERROR, "no two channels differ only in case"),
+    "session.valid": (ERROR, "a session's file is a valid record of a known version, named by its id"),
     "channel.meta": (ERROR, "_meta.json is a valid record of a known version"),
     "channel.name": (WARNING, "_meta.json names the channel as its folder does"),
     "channel.workspace": (WARNING, "the work tree that _meta.json records is there"),

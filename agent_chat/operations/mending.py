@@ -12,6 +12,7 @@ from agent_chat.records.message import is_renumbered
 from agent_chat.storage import publication
 from agent_chat.storage.filesystem import is_file
 from agent_chat.storage.journal import JOURNALS
+from agent_chat.storage.session_store import SessionStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from agent_chat.operations.doctor import Examined
     from agent_chat.storage.channel import Channel, Mutation
     from agent_chat.storage.message_store import Stored
+    from agent_chat.storage.workspace import Workspace
 
 
 def mend(channel: Channel, examined: Examined, done: list[str] | None = None) -> list[str]:
@@ -49,6 +51,18 @@ def mend(channel: Channel, examined: Examined, done: list[str] | None = None) ->
             if stored.file in present:
                 done.append(_renumber(mutation, stored, every))
     return done
+
+
+def mend_sessions(workspace: Workspace) -> list[str]:
+    """Removes the temporaries of those who died while they wrote a session; returns a line for each."""
+    store = SessionStore(workspace)
+    if not store.leftovers():
+        return []
+    with store.locked():
+        paths = store.leftovers()
+        for path in paths:
+            workspace.files.remove(path)
+    return [f"removed {path}" for path in paths]
 
 
 def _bad_caches(examined: Examined) -> list[str]:

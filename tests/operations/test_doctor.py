@@ -104,6 +104,10 @@ DAMAGES: dict[str, Damage] = {
     "root.ignore": Damage(lambda room: (room.root / ".gitignore").unlink(), ".gitignore"),
     "root.channels": Damage(lost_folder, "empty"),
     "root.case": Damage(same_name, "dev"),
+    "session.valid": Damage(
+        lambda room: plant(room.root / "_sessions" / "0123456789abcdef-1.json", "{}"),
+        "_sessions/0123456789abcdef-1.json",
+    ),
     "channel.meta": Damage(lambda room: plant(room.folder / "_meta.json", "{"), "dev/_meta.json"),
     "channel.name": Damage(lambda room: plant(room.folder / "_meta.json", '{"channel": "x"}'), "dev/_meta.json"),
     "channel.workspace": Damage(
