@@ -140,7 +140,7 @@ def search(request: Request) -> Reply:
         after=request.optional_integer("after") or 0,
     )
 
-    def text() -> str:
+    def text(page: Page) -> str:
         found = message_text.snippets(page.stored, words, channel.name, page.doubled)
         return found + (f"more: agent-chat search … --after {page.passed}\n" if page.has_more else "")
 

@@ -102,16 +102,15 @@ def page_reply(
     cursor: int,
     nothing: str,
     after: Callable[[], None] | None = None,
-    text: Callable[[], str] | None = None,
+    text: Callable[[Page], str] | None = None,
 ) -> Reply:
-    """Returns the reply of a command that shows one page."""
+    """Returns the reply of a command that shows one page; `text` makes the text of the page as it is to be shown."""
     page, doubts = vouched_page(page)
 
     def whole() -> str:
         # What could not be looked at is not "nothing": the error or the warning stands alone then.
-        return (text or (lambda: page_text(page, moves=after is not None)))() or (
-            "" if page.error or page.held else nothing
-        )
+        shown = text(page) if text is not None else page_text(page, moves=after is not None)
+        return shown or ("" if page.error or page.held else nothing)
 
     return Reply(
         data=page_fields(page, cursor),

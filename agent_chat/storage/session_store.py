@@ -51,7 +51,7 @@ class SessionStore:
         except (RecordError, NotOrdinaryError) as error:
             raise ChatError(
                 "SESSION_INVALID_RECORD",
-                f"{path}: {error}",
+                f"{path}: {getattr(error, 'strerror', None) or error}",
                 next=self._workspace.call("doctor"),
                 where=self._workspace.where(),
                 path=path,
