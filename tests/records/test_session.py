@@ -33,7 +33,7 @@ def test_neither_form_holds_the_secret_and_what_is_shown_not_its_hash() -> None:
     }
 
 
-BAD = {
+BAD: dict[str, list[object]] = {
     "schema_version": [2, 0, True, "1", None],
     "id": ["", f"{session().connection}-2", session().connection, 1],
     "name": ["", "a b", "../x", 1, None],
