@@ -210,5 +210,17 @@ def fault_of_session(text: str) -> str | None:
 
 
 def quoted(text: str, *, limit: int = 60) -> str:
-    """Returns a text as it may stand in a one-line message: quoted, escaped and cut."""
-    return repr(text if len(text) <= limit else text[:limit] + "…")
+    """Returns a text as it may stand in a one-line message: quoted, escaped and cut, without the secret of a token."""
+    if len(text) <= limit:
+        return repr(text)
+    return repr(without_secrets(text)[:limit] + "…")
+
+
+def without_secrets(text: str) -> str:
+    """Returns a text without the secrets of tokens: the digits after a dot, where there are as many as in a secret."""
+    head, *parts = text.split(".")
+    return ".".join((head, *("…" + part[64:] if _begins_as_secret(part) else part for part in parts)))
+
+
+def _begins_as_secret(text: str) -> bool:
+    return len(text) >= 64 and not text[:64].strip("0123456789abcdef")

@@ -7,7 +7,7 @@ from agent_chat.cli.command import Reply
 from agent_chat.cli.output import Progress
 from agent_chat.errors import ChatError
 from agent_chat.operations import doctor as operations
-from agent_chat.operations.mending import mend, mend_root
+from agent_chat.operations.mending import mend, mend_root, mend_sessions
 from agent_chat.records.shown_text import safe_line
 from agent_chat.storage.channel import Channel, open_channel_unread
 from agent_chat.storage.channel_folders import channel_names
@@ -49,6 +49,8 @@ def doctor(request: Request) -> Reply:
     if request.flag("fix"):
         try:
             mend_root(workspace, fixed)
+            if named is None:
+                fixed += mend_sessions(workspace)
         except (ChatError, OSError) as error:
             failures.append((workspace.root, error))
     findings = [*operations.check_root(workspace), *findings]

@@ -115,7 +115,8 @@ def peek(request: Request) -> Reply:
 def show(request: Request) -> Reply:
     """Shows one message."""
     channel = channel_of(request)
-    (stored,) = vouched(request.workspace, (messages.find(channel, channel.messages.numbers(), request.text("seq")),))
+    found = messages.find(channel, channel.messages.numbers(), request.text("seq"))
+    (stored,), doubts = vouched(request.workspace, (found,))
     by_file = len(channel.messages.numbers().names_of(stored.message.seq)) > 1
     refs: list[dict[str, str]] = []
     if stored.message.refs:
@@ -126,7 +127,8 @@ def show(request: Request) -> Reply:
     def text() -> str:
         return message_text.shown_alone(stored, channel.name, refs, by_file=by_file)
 
-    return Reply(data={**channel.where(), "message": message_fields(stored), "refs": refs}, text=text)
+    data = {**channel.where(), "message": message_fields(stored), "refs": refs}
+    return Reply(data=data, text=text, warnings=doubts)
 
 
 def thread(request: Request) -> Reply:
@@ -161,7 +163,7 @@ def search(request: Request) -> Reply:
         after=request.optional_integer("after") or 0,
     )
 
-    def text() -> str:
+    def text(page: Page) -> str:
         found = message_text.snippets(page.stored, words, channel.name, page.doubled)
         return found + (f"more: agent-chat search … --after {page.passed}\n" if page.has_more else "")
 

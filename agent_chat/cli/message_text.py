@@ -108,7 +108,9 @@ def _audit_run(run: Sequence[Stored]) -> str:
     if len(run) <= AUDIT_RUN:
         return "".join(map(audit_line, run))
     statuses = ", ".join(sorted({safe_line(stored.message.status) for stored in run}))
-    return f"#{run[0].message.seq}-#{run[-1].message.seq} {len(run)} audit messages ({statuses})\n"
+    doubted = sum(stored.unverified for stored in run)
+    doubt = f", {doubted} of unverified sessions" if doubted else ""
+    return f"#{run[0].message.seq}-#{run[-1].message.seq} {len(run)} audit messages ({statuses}){doubt}\n"
 
 
 def snippets(items: Sequence[Stored], words: Sequence[str], channel: str, doubled: Container[int] = ()) -> str:

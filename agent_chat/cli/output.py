@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from agent_chat.names import without_secrets
 from agent_chat.records import json_codec
 from agent_chat.records.shown_text import ESCAPES, safe_line
 
@@ -79,7 +80,9 @@ def error_fields(error: ChatError) -> dict[str, object]:
     fields: dict[str, object] = {"code": error.code, "kind": error.kind, "message": error.told, "next": error.next}
     if error.near is not None:
         fields["near"] = suggestion(error)
-    return {**fields, **error.details}
+    fields.update(error.details)
+    # A token that was typed in the place of something else is not told again.
+    return {name: without_secrets(value) if isinstance(value, str) else value for name, value in fields.items()}
 
 
 def suggestion(error: ChatError) -> str | None:
@@ -98,9 +101,9 @@ def show_error(error: ChatError, *, as_json: bool) -> None:
         return
     meant = suggestion(error)
     hint = f"; did you mean {meant}?" if meant else ""
-    note(f"{PROGRAM}: {error.code}: {safe_line(error.told)}{hint}")
+    note(without_secrets(f"{PROGRAM}: {error.code}: {safe_line(error.told)}{hint}"))
     if error.next:
-        note(f"  next: {safe_line(error.next)}")
+        note(without_secrets(f"  next: {safe_line(error.next)}"))
 
 
 def warn(text: str) -> None:

@@ -25,14 +25,21 @@ def message_fields(stored: Stored) -> dict[str, object]:
     return to_json(stored.message, stored.file, unverified=stored.unverified)
 
 
-def vouched(workspace: Workspace, items: Sequence[Stored]) -> tuple[Stored, ...]:
-    """Returns messages as they are to be shown: those that name a session are looked into."""
+def vouched(workspace: Workspace, items: Sequence[Stored]) -> tuple[tuple[Stored, ...], tuple[str, ...]]:
+    """Returns messages as they are to be shown, those that name a session looked into, and why some could not be."""
     if not any(item.message.session or item.message.connection for item in items):
-        return tuple(items)
+        return tuple(items), ()
     from agent_chat.operations.witness import Witness
 
     witness = Witness(workspace)
-    return tuple(witness.checked(item) for item in items)
+    checked = tuple(witness.checked(item) for item in items)
+    return checked, tuple(f"some messages cannot be verified: {fault}" for fault in witness.faults)
+
+
+def vouched_page(page: Page) -> tuple[Page, tuple[str, ...]]:
+    """Returns a page as it is to be shown, and why some of its messages could not be looked into."""
+    stored, doubts = vouched(page.channel.workspace, page.stored)
+    return page.replace(stored=stored), doubts
 
 
 def page_fields(page: Page, cursor: int) -> dict[str, object]:
@@ -111,21 +118,20 @@ def page_reply(
     cursor: int,
     nothing: str,
     after: Callable[[], None] | None = None,
-    text: Callable[[], str] | None = None,
+    text: Callable[[Page], str] | None = None,
 ) -> Reply:
-    """Returns the reply of a command that shows one page."""
-    page = page.replace(stored=vouched(page.channel.workspace, page.stored))
+    """Returns the reply of a command that shows one page; `text` makes the text of the page as it is to be shown."""
+    page, doubts = vouched_page(page)
 
     def whole() -> str:
         # What could not be looked at is not "nothing": the error or the warning stands alone then.
-        return (text or (lambda: page_text(page, moves=after is not None)))() or (
-            "" if page.error or page.held else nothing
-        )
+        shown = text(page) if text is not None else page_text(page, moves=after is not None)
+        return shown or ("" if page.error or page.held else nothing)
 
     return Reply(
         data=page_fields(page, cursor),
         text=whole,
-        warnings=page_warnings(page),
+        warnings=(*page_warnings(page), *doubts),
         after=after,
         error=page.error,
     )

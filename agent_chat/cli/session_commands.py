@@ -36,9 +36,13 @@ def start(request: Request) -> Reply:
     others = [f"{each.id} of {each.agent}, since {sessions.since(each)}" for each in started.namesakes]
     return Reply(
         data={**workspace.where(), "session": to_json(session), "token": started.token},
-        text=f"# {about}\nexport AGENT_CHAT_TOKEN={started.token}",
+        text=f": {about}\nexport AGENT_CHAT_TOKEN={started.token}",
         summary=f"made the {about}",
-        warnings=(*doubts, *(f"{session.name} is the name of another session too: {each}" for each in others)),
+        warnings=(
+            *doubts,
+            *(f"{session.name} is the name of another session too: {each}" for each in others),
+            *(f"whether it has the name {session.name} is not known: {fault}" for fault in started.faults),
+        ),
     )
 
 
@@ -53,9 +57,10 @@ def _session_above(request: Request) -> tuple[Session | None, tuple[str, ...]]:
     try:
         return sessions.of_token(request.workspace, token, ended=True), ()
     except ChatError as error:
-        if error.code not in ("SESSION_TOKEN_INVALID", "SESSION_UNKNOWN"):
+        if error.code not in ("SESSION_TOKEN_INVALID", "SESSION_UNKNOWN", "ROOT_NOT_FOUND"):
             raise
-        return None, (f"{error.message}; the new session has a connection of its own",)
+        why = "AGENT_CHAT_TOKEN is of no session here" if error.code == "ROOT_NOT_FOUND" else error.message
+        return None, (f"{why}; the new session has a connection of its own",)
 
 
 def end(request: Request) -> Reply:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_chat.cli import condition_commands
 from agent_chat.cli.acting import agent_text, bounds_of, guard_of, skips_of
 from agent_chat.cli.command import Reply
-from agent_chat.cli.page_reply import message_fields, page_fields, page_text, page_warnings, vouched
+from agent_chat.cli.page_reply import message_fields, page_fields, page_text, page_warnings, vouched, vouched_page
 from agent_chat.errors import ChatError
 from agent_chat.operations import messages, reading, waiting
 from agent_chat.operations.participants import participant
@@ -74,11 +74,11 @@ def _reply_to(request: Request, channels: list[Channel]) -> Stored | None:
 def _reply(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
     if outcome.timed_out:
         return _timed_out(asked, outcome)
-    workspace = asked.channels[0].workspace
-    outcome = outcome.replace(
-        pages=tuple(page.replace(stored=vouched(workspace, page.stored)) for page in outcome.pages),
-        again=vouched(workspace, outcome.again),
-    )
+    checked = [vouched_page(page) for page in outcome.pages]
+    again_shown, doubts = vouched(asked.channels[0].workspace, outcome.again)
+    outcome = outcome.replace(pages=tuple(page for page, _ in checked), again=again_shown)
+    # One damaged record is told once, however many pages name its session.
+    doubts = tuple(dict.fromkeys((*doubts, *(doubt for _, found in checked for doubt in found))))
     single = len(outcome.pages) == 1
     fields: list[dict[str, object]] = []
     for page, agent in zip(outcome.pages, asked.agents):
@@ -92,7 +92,7 @@ def _reply(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
             return shown[0][1]
         return "".join(f"== {name}\n{part}" for name, part in shown if part)
 
-    warnings = (*outcome.warnings, *(text for page in outcome.pages for text in page_warnings(page)))
+    warnings = (*outcome.warnings, *(text for page in outcome.pages for text in page_warnings(page)), *doubts)
     error = next((page.error for page in outcome.pages if page.error is not None), None)
     if single:
         data = fields[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_chat.cli.acting import agent_text, bounds_of, guard_of, skips_of
 from agent_chat.cli.command import Reply
-from agent_chat.cli.page_reply import late_line, message_fields, page_text, page_warnings, vouched
+from agent_chat.cli.page_reply import late_line, message_fields, page_text, page_warnings, vouched_page
 from agent_chat.errors import ChatError
 from agent_chat.operations import reading, waiting
 from agent_chat.operations.participants import participant
@@ -131,7 +131,7 @@ class _Watcher:
     def _part(self, page: Page, agent: str, *, several: bool) -> Reply:
         """Returns one page as what is to be shown next; the cursor, or the point of --after, moves then."""
         channel = page.channel
-        shown = page.replace(stored=vouched(self._workspace, page.stored))
+        shown, doubts = vouched_page(page)
         late = late_line(channel, page.late)
         documents = tuple({**channel.where(), **message_fields(item)} for item in shown.stored)
 
@@ -145,7 +145,7 @@ class _Watcher:
             else:
                 self._after = page.passed
 
-        warnings = page_warnings(page)
+        warnings = (*page_warnings(page), *doubts)
         return Reply(
             data=channel.where(),
             stream=documents,

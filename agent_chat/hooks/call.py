@@ -139,6 +139,11 @@ class Call:
         return recoded(self.environment.get(name, ""))
 
     @property
+    def has_token(self) -> bool:
+        """Whether the environment holds a token of one of our sessions, good or not."""
+        return bool(self.environment.get("AGENT_CHAT_TOKEN", ""))
+
+    @property
     def agent(self) -> str:
         """The name of the agent whose session this is, that of a token before any other; "" where it has none."""
         if self._agent is None:

@@ -62,10 +62,10 @@ def _nameless(call: Call, fault: str) -> Said:
         return Said()
     some = "is 1 channel" if len(there) == 1 else f"are {len(there)} channels"
     where = shortened(call.workspace.root, 160)
-    return Said(
-        context=f"agent-chat: there {some} in {where}, but this session has no name{fault}. "
-        "To take part set AGENT_CHAT_NAME before the session starts, or give --as NAME with each call."
-    )
+    how = "set AGENT_CHAT_NAME before the session starts, or give --as NAME with each call."
+    if call.has_token:
+        how = "start a session with agent-chat session start --as NAME, and give its AGENT_CHAT_TOKEN with each call."
+    return Said(context=f"agent-chat: there {some} in {where}, but this session has no name{fault}. To take part {how}")
 
 
 def _is_first(call: Call) -> bool:
@@ -79,10 +79,13 @@ def _is_first(call: Call) -> bool:
 
 
 def prompt(call: Call) -> Said:
-    """Says what is unread, once for each prompt of a session."""
+    """Says what is unread, once for each prompt of a session; once also that its token is no good, or no more."""
     agent = _agent_of(call)
-    if not agent or not is_on(call.workspace):
+    if not is_on(call.workspace):
         return Said()
+    if not agent:
+        fault = _fault_of_token(call)
+        return _nameless(call, fault) if fault else Said()
     found = _looked(call, agent)
     text = unread_text(call, agent, found, with_failures=True)
     if not text:
@@ -134,6 +137,17 @@ def _agent_of(call: Call) -> str:
         return call.agent
     except ChatError:
         return ""  # the start of the session told it
+
+
+def _fault_of_token(call: Call) -> str:
+    """Returns what is wrong with a token that may have been good when the session started, "" where nothing is."""
+    if not call.has_token or call.payload.is_of_a_helper:
+        return ""
+    try:
+        _ = call.agent
+    except ChatError as error:
+        return f" ({error.message})"
+    return ""
 
 
 def _is_new(call: Call, agent: str, found: Glance, what: str) -> bool:

@@ -2,14 +2,15 @@
 
 The doctor changes nothing; what can be mended without losing anything is mended by `mending`, when asked for. The
 invariants are in `findings`; messages, cursors and events are looked at by `message_checks`, caches by `cache_checks`,
-tasks, claims, path locks, their journals and their history by `record_checks`, what persons decide by `owner_checks`.
+tasks, claims, path locks, their journals and their history by `record_checks`, what persons decide by `owner_checks`,
+sessions by `session_checks`.
 """
 
 from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.errors import CODES, ChatError
-from agent_chat.operations import cache_checks, markers, message_checks, owner_checks, record_checks
+from agent_chat.operations import cache_checks, markers, message_checks, owner_checks, record_checks, session_checks
 from agent_chat.operations.findings import LOCK_LOOKS, LOCK_SECONDS, Finding, check_kind, unreadable
 from agent_chat.records import channel_meta
 from agent_chat.records.value import Value
@@ -52,6 +53,7 @@ def check_root(workspace: Workspace) -> Iterator[Finding]:
             remedy="set another root, or change its permissions",
         )
     yield from check_kind(files, layout.root_lock(workspace.root))
+    yield from session_checks.check(workspace)
     seen: dict[str, str] = {}
     for name in sorted(files.list_folder(workspace.root)):
         folder = layout.join(workspace.root, name)

@@ -30,6 +30,7 @@ INVARIANTS: dict[str, tuple[str, str]] = {
     "root.deleted": (WARNING, "nothing is left of a channel that was deleted"),
     "owner.valid": (ERROR, "_owner.json, where it is, holds settings of a known version"),
     "owner.log": (ERROR, "_owner.log, where it is, is an ordinary file"),
+    "session.valid": (ERROR, "a session's file is a valid record of a known version, named by its id"),
     "channel.meta": (ERROR, "_meta.json is a valid record of a known version"),
     "channel.name": (WARNING, "_meta.json names the channel as its folder does"),
     "channel.workspace": (WARNING, "the work tree that _meta.json records is there"),

@@ -14,6 +14,7 @@ from agent_chat.storage import deleted_channels, owner_changes, publication
 from agent_chat.storage.filesystem import is_file
 from agent_chat.storage.journal import JOURNALS
 from agent_chat.storage.root_lock import RootLock
+from agent_chat.storage.session_store import SessionStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +70,18 @@ def mend_root(workspace: Workspace, done: list[str]) -> None:
         done += [f"removed {path}" for path in gone]
     if failures:
         raise ChatError("IO_ERROR", "; ".join(failures), where=workspace.where())
+
+
+def mend_sessions(workspace: Workspace) -> list[str]:
+    """Removes the temporaries of those who died while they wrote a session; returns a line for each."""
+    store = SessionStore(workspace)
+    if not store.leftovers():
+        return []
+    with RootLock(workspace):
+        paths = store.leftovers()
+        for path in paths:
+            workspace.files.remove(path)
+    return [f"removed {path}" for path in paths]
 
 
 def _bad_caches(examined: Examined) -> list[str]:

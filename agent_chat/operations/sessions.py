@@ -9,7 +9,7 @@ from agent_chat.operations.participants import participant
 from agent_chat.records import token as token_record
 from agent_chat.records.channel_meta import LEVELS
 from agent_chat.records.digest import sha256_of
-from agent_chat.records.session import MAX_HARNESS_CHARACTERS, Session
+from agent_chat.records.session import MAX_HARNESS_CHARACTERS, Session, connection_in
 from agent_chat.records.value import Value
 from agent_chat.storage.session_store import SessionStore
 from agent_chat.timestamps import format_utc
@@ -30,11 +30,15 @@ class Wanted(Value):
 
 
 class Started(Value):
-    """A new session and its token, which is told this once."""
+    """A new session and its token, which is told this once.
+
+    `namesakes` are the other sessions of its name, as far as there are no `faults`: why some could not be looked at.
+    """
 
     session: Session
     token: str
     namesakes: tuple[Session, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 def start(workspace: Workspace, wanted: Wanted, channel: Channel | None = None) -> Started:
@@ -46,34 +50,52 @@ def start(workspace: Workspace, wanted: Wanted, channel: Channel | None = None) 
     if channel is not None:
         agent = participant(channel, agent)
     _require_fitting(wanted)
-    secret = workspace.ids.secret(token_record.SECRET_BYTES)
-    created = workspace.clock.now()
-
-    def made(session_id: str) -> Session:
-        parent = wanted.under
-        return Session(
-            id=session_id,
-            name=names.normal_form(wanted.name) if wanted.name is not None else default_name(agent, session_id),
-            agent=agent,
-            user=workspace.account,
-            created=created,
-            connection=connection,
-            secret_sha256=sha256_of(secret),
-            taint=parent.taint if parent is not None else LEVELS[0],
-            channel=channel.name if channel is not None else None,
-            harness=wanted.harness,
-            parent=parent.id if parent is not None else None,
-        )
-
-    connection = wanted.under.connection if wanted.under is not None else token_record.connection_of(secret)
+    store = SessionStore(workspace)
     workspace.files.make_root()
     workspace.require_root()
-    store = SessionStore(workspace)
-    namesakes = tuple(_living_namesakes(store, wanted.name)) if wanted.name is not None else ()
     with store.locked():
         write_git_files(workspace, store.make_folder())
-        session = store.publish(connection, made)
-    return Started(session=session, token=token_record.render(session, secret), namesakes=namesakes)
+        # Its taint may have risen since it was looked at.
+        under = (store.load(wanted.under.id) or wanted.under) if wanted.under is not None else None
+        secret = _new_secret(workspace, store, under)
+        plan = wanted.replace(agent=agent, under=under)
+        session = store.publish(
+            under.connection if under is not None else token_record.connection_of(secret),
+            lambda session_id: _planned(workspace, plan, channel, session_id, secret),
+        )
+    faults: list[str] = []
+    others = _living_namesakes(store, session, faults) if wanted.name is not None else []
+    return Started(
+        session=session,
+        token=token_record.render(session, secret),
+        namesakes=tuple(others),
+        faults=tuple(faults),
+    )
+
+
+def _new_secret(workspace: Workspace, store: SessionStore, under: Session | None) -> bytes:
+    """Returns a secret; that of a new connection is one whose connection nobody has."""
+    secret = workspace.ids.secret(token_record.SECRET_BYTES)
+    while under is None and store.ids(connection=token_record.connection_of(secret)):
+        secret = workspace.ids.secret(token_record.SECRET_BYTES)
+    return secret
+
+
+def _planned(workspace: Workspace, wanted: Wanted, channel: Channel | None, session_id: str, secret: bytes) -> Session:
+    under = wanted.under
+    return Session(
+        id=session_id,
+        name=names.normal_form(wanted.name) if wanted.name is not None else default_name(wanted.agent, session_id),
+        agent=wanted.agent,
+        user=workspace.account,
+        created=workspace.clock.now(),
+        connection=connection_in(session_id),
+        secret_sha256=sha256_of(secret),
+        taint=under.taint if under is not None else LEVELS[0],
+        channel=channel.name if channel is not None else None,
+        harness=wanted.harness,
+        parent=under.id if under is not None else None,
+    )
 
 
 def default_name(agent: str, session_id: str) -> str:
@@ -98,17 +120,16 @@ def _require_fitting(wanted: Wanted) -> None:
             )
 
 
-def _living_namesakes(store: SessionStore, name: str) -> list[Session]:
-    """Returns the sessions of a name that have not ended; damaged records are nobody's."""
-    found: list[Session] = []
-    for session_id in store.ids():
-        try:
-            session = store.load(session_id)
-        except ChatError:
-            continue
-        if session is not None and session.ended is None and names.same(session.name, name):
-            found.append(session)
-    return found
+def _living_namesakes(store: SessionStore, session: Session, faults: list[str]) -> list[Session]:
+    """Returns the other sessions of its name that have not ended; why one cannot be read goes to `faults`."""
+    try:
+        ids = store.ids()
+    except OSError as error:
+        # The session is there by now, so this is no failure to start it.
+        faults.append(str(error))
+        return []
+    others = store.readable([each for each in ids if each != session.id], faults)
+    return [each for each in others if each.ended is None and names.same(each.name, session.name)]
 
 
 def of_token(workspace: Workspace, token: str, *, agent: str = "NAME", ended: bool = False) -> Session:
@@ -132,7 +153,8 @@ def of_token(workspace: Workspace, token: str, *, agent: str = "NAME", ended: bo
 
 
 def _refusal(workspace: Workspace, code: str, message: str, agent: str) -> ChatError:
-    return ChatError(code, message, next=workspace.call(f"session start --as {agent}"), where=workspace.where())
+    who = agent if names.fault_of_name(names.normal_form(agent)) is None else "NAME"
+    return ChatError(code, message, next=workspace.call(f"session start --as {who}"), where=workspace.where())
 
 
 def since(session: Session) -> str:
@@ -142,9 +164,11 @@ def since(session: Session) -> str:
 
 def end(workspace: Workspace, session: Session) -> Session:
     """Ends a session: its token is refused from now on."""
-    ended = session.replace(ended=workspace.clock.now())
     store = SessionStore(workspace)
     with store.locked():
+        # What others changed meanwhile stays: its taint, or that it has ended already.
+        there = store.load(session.id) or session
+        ended = there if there.ended is not None else there.replace(ended=workspace.clock.now())
         store.replace(ended)
     return ended
 
@@ -157,7 +181,7 @@ def find(workspace: Workspace, session_id: str) -> Session:
         raise ChatError(
             "SESSION_NOT_FOUND",
             f"no session {names.quoted(session_id)} in {workspace.describe()}",
-            near=(session_id, tuple(store.ids())),
+            near=(session_id.partition(".")[0], tuple(store.ids())),
             where=workspace.where(),
         )
     return session

@@ -7,7 +7,6 @@ not detected.
 from __future__ import annotations
 
 from agent_chat import names
-from agent_chat.errors import ChatError
 from agent_chat.records import session as session_record
 from agent_chat.storage.session_store import SessionStore
 
@@ -19,11 +18,15 @@ if TYPE_CHECKING:
 
 
 class Witness:
-    """Tells whether messages come from the sessions that they name; what cannot be looked at is not verified."""
+    """Tells whether messages come from the sessions that they name.
+
+    What cannot be looked at verifies nothing; `faults` say why.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self._store = SessionStore(workspace)
         self._sessions: dict[str, list[Session]] = {}
+        self.faults: list[str] = []
 
     def checked(self, stored: Stored) -> Stored:
         """Returns a message with what is to be said of its session: nothing where it names none."""
@@ -43,12 +46,9 @@ class Witness:
         return self._sessions[connection]
 
     def _load(self, connection: str) -> list[Session]:
-        found: list[Session] = []
         try:
-            for session_id in self._store.ids(connection=connection):
-                session = self._store.load(session_id)
-                if session is not None and session.connection == connection:
-                    found.append(session)
-        except (OSError, ChatError):
-            return found
-        return found
+            ids = self._store.ids(connection=connection)
+        except OSError as error:
+            self.faults.append(str(error))
+            return []
+        return self._store.readable(ids, self.faults)

@@ -21,6 +21,7 @@ from agent_chat.records.value import Value
 
 END = ".json"
 CONNECTION_DIGITS = 16
+NUMBER_DIGITS = 9
 MAX_HARNESS_CHARACTERS = 100
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _REQUIRED = (
@@ -64,9 +65,27 @@ def is_connection(text: str) -> bool:
     return len(text) == CONNECTION_DIGITS and _HEXADECIMAL.issuperset(text)
 
 
+def is_id(text: str) -> bool:
+    """Tells whether a text can be the id of a session: a connection and a number."""
+    connection, dash, number = text.partition("-")
+    plain = number.isascii() and number.isdigit() and not number.startswith("0") and len(number) <= NUMBER_DIGITS
+    return bool(dash) and is_connection(connection) and plain
+
+
+def connection_in(session_id: str) -> str:
+    """Returns the connection of the session that has an id."""
+    return session_id.partition("-")[0]
+
+
 def file_name(session_id: str) -> str:
     """Returns the file name of a session."""
     return session_id + END
+
+
+def id_in(name: str) -> str | None:
+    """Returns the id of the session whose record has a file name, None for any other name."""
+    session_id = name[: -len(END)]
+    return session_id if name.endswith(END) and is_id(session_id) else None
 
 
 def parse(data: bytes, *, session_id: str) -> Session:
@@ -74,11 +93,11 @@ def parse(data: bytes, *, session_id: str) -> Session:
     fields = RecordFields(data, "the session", required=_REQUIRED, added=())
     if not fields.is_ours:
         raise RecordError(INVALID, "it has no schema_version")
-    if fields.text("id") != session_id or names.fault_of_session(session_id):
+    if fields.text("id") != session_id or not is_id(session_id):
         raise RecordError(IDENTITY, f"it has the id {names.quoted(fields.text('id'))}")
     connection, digest, taint = fields.text("connection"), fields.text("secret_sha256"), fields.text("taint")
-    if not is_connection(connection):
-        raise RecordError(INVALID, "its connection is none")
+    if connection != connection_in(session_id):
+        raise RecordError(IDENTITY, f"it has the connection {names.quoted(connection)}")
     if len(digest) != 64 or not _HEXADECIMAL.issuperset(digest):
         raise RecordError(INVALID, "secret_sha256 is no SHA-256")
     if taint not in LEVELS:

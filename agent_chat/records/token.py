@@ -6,9 +6,8 @@ session's secret is what tells a connection.
 
 from __future__ import annotations
 
-from agent_chat.names import fault_of_session
 from agent_chat.records.digest import sha256_of
-from agent_chat.records.session import CONNECTION_DIGITS
+from agent_chat.records.session import CONNECTION_DIGITS, is_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def render(session: Session, secret: bytes) -> str:
 def parse(text: str) -> tuple[str, bytes] | None:
     """Returns the id and the secret that a token holds, None where it is none."""
     session, _, digits = text.partition(".")
-    if fault_of_session(session) or len(digits) != 2 * SECRET_BYTES or digits.strip("0123456789abcdef"):
+    if not is_id(session) or len(digits) != 2 * SECRET_BYTES or digits.strip("0123456789abcdef"):
         return None
     return session, bytes.fromhex(digits)
 

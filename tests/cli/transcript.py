@@ -68,10 +68,16 @@ def steps(text: str) -> list[Step]:
 
 
 class CountedIds(Ids):
-    """Ids in order, so that what is sorted by them always stands in one order."""
+    """Ids and secrets in order, so that what is sorted by them always stands in one order."""
 
     def __init__(self) -> None:
         self._count = 0
+        self._secrets = 0
+
+    def secret(self, size: int) -> bytes:
+        """The next one: all ones, all twos …."""
+        self._secrets += 1
+        return bytes([0x11 * self._secrets]) * size
 
     def fresh(self) -> str:
         """The next one."""

@@ -6,14 +6,14 @@ import re
 
 from agent_chat import names
 from agent_chat.operations.findings import INVARIANTS
-from agent_chat.records import claim, event, path_lock, task
+from agent_chat.records import claim, event, json_codec, path_lock, session, task
 from agent_chat.records import message as message_record
 from agent_chat.records.claim import Claim
 from agent_chat.records.lease import SUSPECT_SECONDS, Lease
 from agent_chat.records.locked_path import FILE, LockedPath
 from agent_chat.records.path_lock import PathLock
 from agent_chat.storage import layout
-from tests.support import schemas
+from tests.support import schemas, tokens
 from tests.tidy import tree
 
 PAGE = "docs/format.md"
@@ -53,6 +53,7 @@ def test_the_fields_of_records_are_there_in_their_order() -> None:
         task.to_json(task.Task(id="t", channel="c", title="t", created_by="a", updated_at=0.0))
     )
     assert keys_of("### Claims") == list(claim.to_json(one))
+    assert keys_of("### Sessions") == list(json_codec.object_of(json_codec.decode(session.render(tokens.session()))))
     assert keys_of("### Path locks") == list(path_lock.to_json(lock))
 
 

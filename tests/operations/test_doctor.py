@@ -116,6 +116,10 @@ DAMAGES: dict[str, Damage] = {
     "root.deleted": Damage(lambda room: plant(room.root / ".deleted-1" / "0001-alice-m.md"), ".deleted-1"),
     "owner.valid": Damage(lambda room: plant(room.root / "_owner.json", "{"), "_owner.json"),
     "owner.log": Damage(lambda room: (room.root / "_owner.log").mkdir(), "_owner.log"),
+    "session.valid": Damage(
+        lambda room: plant(room.root / "_sessions" / "0123456789abcdef-1.json", "{}"),
+        "_sessions/0123456789abcdef-1.json",
+    ),
     "channel.meta": Damage(lambda room: plant(room.folder / "_meta.json", "{"), "dev/_meta.json"),
     "channel.name": Damage(lambda room: plant(room.folder / "_meta.json", '{"channel": "x"}'), "dev/_meta.json"),
     "channel.workspace": Damage(
