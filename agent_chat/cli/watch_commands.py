@@ -40,9 +40,8 @@ class _Watcher:
         self._clock = self._workspace.clock
         self._named = agent_text(request)
         self._after = request.optional_integer("after")
-        self._names = list(
-            dict.fromkeys(open_channel(self._workspace, text).name for text in request.texts("channels"))
-        )
+        channels = [open_channel(self._workspace, text) for text in request.texts("channels")]
+        self._names = list(dict.fromkeys(channel.name for channel in channels))
         if self._after is not None and len(self._names) != 1:
             raise ChatError("USAGE", "--after goes with one channel", next="agent-chat watch --help")
         self._skips = skips_of(request)
@@ -79,6 +78,7 @@ class _Watcher:
         if output.reader_has_gone():
             raise output.OutputFailedError("its reader has gone", broken_pipe=True)
         self._round_ends = self._clock.monotonic() + ROUND_SECONDS
+        self._told = {(name, text) for name, text in self._told if not name or self._failed.get(name) == text}
         self._failed = {}
         found: list[tuple[Channel, str]] = []
         for name in self._names or channel_names(self._workspace):
@@ -91,7 +91,6 @@ class _Watcher:
                 if getattr(error, "code", "") not in ("AGENT_UNKNOWN", "CHANNEL_NOT_FOUND"):
                     self._fail(name, error)
         self._watch(found)
-        self._told = {(name, text) for name, text in self._told if not name or self._failed.get(name) == text}
 
     def _require_allowed(self) -> None:
         """Fails once the owner has switched chat off, or the session that watches was ended."""
@@ -153,10 +152,10 @@ class _Watcher:
         """Yields each page with the agent as its channel spells it, then goes on behind them."""
         several = not self._names or len(self._watched) > 1
         for page, (channel, agent) in zip(outcome.pages, self._watched):
-            if page.error is not None and not self._names:
+            tolerated = page.error is not None and not self._names
+            if page.error is not None and tolerated:
                 self._fail(channel.name, page.error)
-                page = page.replace(error=None)
-            yield self._part(page, agent, several=several)
+            yield self._part(page.replace(error=None) if tolerated else page, agent, several=several)
         assert self._waiting is not None
         self._waiting.go_on(outcome)
         self._watch([each for each in self._watched if each[0].name not in self._failed])

@@ -214,10 +214,11 @@ class Waiting:
     """
 
     def __init__(self, request: Request, before: Waiting | None = None) -> None:
-        known = {} if before is None else {(each.channel.name, each.agent): each for each in before._watches}
+        watches: Sequence[_Watch] = () if before is None else before.watches
+        known = {(each.channel.name, each.agent): each for each in watches}
         self._request = request
         self._clock = request.channels[0].workspace.clock
-        self._watches = [
+        self.watches = [
             known.get((channel.name, agent)) or _Watch(channel, agent, request)
             for channel, agent in zip(request.channels, request.agents)
         ]
@@ -229,16 +230,16 @@ class Waiting:
         warnings = self._there.warnings
         while True:
             try:
-                looks = [self._looked(watch) for watch in self._watches]
+                looks = [self._looked(watch) for watch in self.watches]
                 if any(looks):
-                    return _outcome(self._request, self._watches, warnings)
+                    return _outcome(self._request, self.watches, warnings)
             except _FailedError as failure:
                 if not self._request.tolerant:
                     raise failure.error from None
                 return Outcome(pages=(), failed=((failure.channel.name, failure.error),))
             left = deadline - self._clock.monotonic()
             if left <= 0:
-                ahead = tuple(watch.ahead for watch in self._watches if watch.ahead)
+                ahead = tuple(watch.ahead for watch in self.watches if watch.ahead)
                 return Outcome(pages=(), timed_out=True, warnings=warnings + ahead)
             self._clock.sleep(min(left, self._request.interval))
             self._there.beat()
@@ -251,7 +252,7 @@ class Waiting:
 
     def go_on(self, outcome: Outcome) -> None:
         """Has the next round begin behind what was shown."""
-        for watch, page in zip(self._watches, outcome.pages):
+        for watch, page in zip(self.watches, outcome.pages):
             watch.go_on(page)
 
     def end(self) -> None:
