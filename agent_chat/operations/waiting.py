@@ -218,7 +218,7 @@ class Waiting:
         known = {(each.channel.name, each.agent): each for each in watches}
         self._request = request
         self._clock = request.channels[0].workspace.clock
-        self.watches = [
+        self.watches: list[_Watch] = [
             known.get((channel.name, agent)) or _Watch(channel, agent, request)
             for channel, agent in zip(request.channels, request.agents)
         ]
