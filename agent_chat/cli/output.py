@@ -131,6 +131,22 @@ def write_out(text: str) -> None:
         raise OutputFailedError(getattr(error, "strerror", None) or str(error)) from None
 
 
+def reader_has_gone() -> bool:
+    """Tells whether standard output is a pipe that nobody reads any more, where the system tells that."""
+    import select
+
+    poll = getattr(select, "poll", None)
+    try:
+        descriptor = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return False
+    if poll is None:
+        return False
+    look = poll()
+    look.register(descriptor, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in look.poll(0))
+
+
 def _write(stream: Any, text: str) -> None:
     """Writes UTF-8 past the stream's own buffer and encoding, whatever the locale: a full write or an exception."""
     if stream is None:

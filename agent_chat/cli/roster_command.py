@@ -15,6 +15,7 @@ from agent_chat.timestamps import format_utc
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.cli.command import Request
+    from agent_chat.errors import ChatError
     from agent_chat.records.event import Event
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.seen_store import Seen
@@ -36,9 +37,9 @@ def roster(request: Request) -> Reply:
     """Shows who is in a channel, and who is there."""
     channel = channel_of(request)
     meta = channel.meta
-    waiting = [meta.spelled(name) or name for name in channel.cursors.waiting()]
-    failures: list[tuple[str, OSError]] = []
-    seen = _seen(channel, failures)
+    failures: list[tuple[str, ChatError | OSError]] = []
+    waiting = [meta.spelled(name) or name for name in _waiting(channel, failures)]
+    seen = channel.seen.every(failures)
     said = _said(channel, failures)
     known = meta.members + meta.humans
     others = [meta.spelled(name) or name for name in (*seen, *waiting) if meta.spelled(name) is None]
@@ -80,16 +81,16 @@ def roster(request: Request) -> Reply:
     return after_failures(reply, failures)
 
 
-def _seen(channel: Channel, failures: list[tuple[str, OSError]]) -> dict[str, Seen]:
-    """Returns, by folded name, when each was seen; adds what kept it from being told."""
+def _waiting(channel: Channel, failures: list[tuple[str, ChatError | OSError]]) -> list[str]:
+    """Returns who waits, by folded name; adds what kept it from being told."""
     try:
-        return channel.seen.every()
+        return channel.cursors.waiting(failures)
     except OSError as error:
-        failures.append(("when each was seen", error))
-        return {}
+        failures.append(("who waits", error))
+        return []
 
 
-def _said(channel: Channel, failures: list[tuple[str, OSError]]) -> dict[str, Event]:
+def _said(channel: Channel, failures: list[tuple[str, ChatError | OSError]]) -> dict[str, Event]:
     """Returns, by folded name, the last status event of each agent, none while chat is off; adds what hid some."""
     if not access.is_on(channel.workspace):
         return {}

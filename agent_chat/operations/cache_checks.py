@@ -9,7 +9,7 @@ from agent_chat.records import highlight
 from agent_chat.storage import publication
 from agent_chat.storage.filesystem import is_file, is_folder
 from agent_chat.storage.journal import OF_LOCKS
-from agent_chat.storage.layout import TAKEN_BACK_PREFIX
+from agent_chat.storage.layout import SEEN_PREFIX, TAKEN_BACK_PREFIX
 from agent_chat.storage.lock_index import LOCKS_FILE, LockIndex
 from agent_chat.storage.message_index import HIGHLIGHTS_FILE, MESSAGES_FILE, READ_DIRECTLY, MessageIndex
 from agent_chat.storage.message_numbers import seq_of
@@ -35,11 +35,12 @@ def check(channel: Channel, stored: Sequence[Stored]) -> Iterator[Finding]:
     files = channel.workspace.files
     if not publication.exists(files, channel.layout.cache) or not is_folder(files.status(channel.layout.cache)):
         return  # other checks tell of it
-    for name in sorted(files.list_folder(channel.layout.cache)):
+    there = sorted(files.list_folder(channel.layout.cache))
+    for name in there:
         path = channel.layout.cached(name)
         if name.startswith(TAKEN_BACK_PREFIX) and not is_file(channel.workspace.files.status(path)):
             yield _finding(channel, name, "it is no ordinary file", remedy="move it away")
-    for name in FILES:
+    for name in (*FILES, *(name for name in there if name.startswith(SEEN_PREFIX))):
         try:
             if not is_file(channel.workspace.files.status(channel.layout.cached(name))):
                 yield _finding(channel, name, "it is no ordinary file", remedy="move it away; it is made anew")

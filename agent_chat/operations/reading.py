@@ -104,7 +104,7 @@ def read_page(
     start = after if after is not None else cursor.seq if cursor else 0
     start = max(start if since is None else min(start, since), looked)
     numbers = channel.messages.numbers(keep=True)
-
+    skips = NOTHING if everything else skips
     skipped = 0
 
     def wanted(stored: Stored) -> bool:

@@ -6,6 +6,7 @@ no wake-up can be lost between two calls. The folder's own time tells whether a 
 
 from __future__ import annotations
 
+from agent_chat.errors import ChatError
 from agent_chat.operations import presence, reading
 from agent_chat.operations.skipping import NOTHING, Skips
 from agent_chat.records.message import is_renumbered
@@ -30,7 +31,8 @@ GUARD_SECONDS = 1.0
 class Request(Value):
     """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a message of the only one.
 
-    `guard` is asked once a second, and before anything is shown; it fails where the wait may not go on.
+    `guard` is asked once a second, and before anything is shown; it fails where the wait may not go on. Who is
+    `tolerant` is told of a channel that cannot be looked at, and goes on with the others.
     """
 
     channels: tuple[Channel, ...]
@@ -42,6 +44,7 @@ class Request(Value):
     reply_to: Stored | None = None
     skips: Skips = NOTHING
     guard: Callable[[], None] | None = None
+    tolerant: bool = False
 
     @property
     def waits(self) -> str:
@@ -76,19 +79,33 @@ class Guarded:
 
 
 class Outcome(Value):
-    """What ended the wait: pages to show, and replies that were read before and are shown again."""
+    """What ended the wait: pages to show, and replies that were read before and are shown again.
+
+    `failed` are channels that could not be looked at, by name, for who is tolerant; nothing else is told then.
+    """
 
     pages: tuple[Page, ...]
     again: tuple[Stored, ...] = ()
     timed_out: bool = False
     warnings: tuple[str, ...] = ()
+    failed: tuple[tuple[str, ChatError | OSError], ...] = ()
+
+
+class _FailedError(Exception):
+    """A channel could not be looked at."""
+
+    def __init__(self, channel: Channel, error: ChatError | OSError) -> None:
+        super().__init__(channel.name)
+        self.channel = channel
+        self.error = error
 
 
 class _Watch:
     """One channel being waited on: how far it was looked through, and whether a new look is needed.
 
     `page` is what the last look found, if it looked from the cursor; such a page can be shown as it is. `since` is
-    where the cursor was at the first look: what another session of the same name reads meanwhile is shown here too.
+    where the cursor was at the first look, or where the last page ended: what another session of the same name reads
+    meanwhile is shown here too.
     """
 
     def __init__(self, channel: Channel, agent: str, request: Request) -> None:
@@ -97,6 +114,7 @@ class _Watch:
         self.page: Page | None = None
         self.since: int | None = None
         self.ahead = ""
+        self.after = request.after
         self._request = request
         self._position = 0
         self._known = (0, 0)
@@ -125,7 +143,20 @@ class _Watch:
         self._settled = before - folder_time / 1e9 > SETTLING_SECONDS
         return self._has_reply() if self._request.reply_to is not None else self._look()
 
+    def go_on(self, page: Page) -> None:
+        """Goes on behind a page that was shown."""
+        if self.after is None:
+            self.since = page.passed
+        else:
+            self.after = page.passed
+        self._position = 0
+        self._settled = False
+
     def _look(self) -> bool:
+        if self._position and self.after is None and self.since is not None:
+            cursor = self.channel.cursors.seq(self.agent)
+            if cursor < self.since:  # somebody has moved it back
+                self.since, self._position = cursor, 0
         page = self._read_page()
         if self.since is None:
             self.since = page.start
@@ -147,13 +178,19 @@ class _Watch:
         self.ahead = page.ahead
         return late or page.speaks or page.error is not None
 
+    def read_page(self, bounds: Bounds) -> Page:
+        """Reads what there is to show."""
+        return reading.read_page(
+            self.channel, self.agent, bounds, after=self.after, since=self.since, skips=self._request.skips
+        )
+
     def _read_page(self) -> Page:
         request = self._request
         return reading.read_page(
             self.channel,
             self.agent,
             request.bounds,
-            after=request.after,
+            after=self.after,
             looked=self._position,
             since=self.since,
             skips=request.skips,
@@ -196,30 +233,77 @@ def wait(request: Request) -> Outcome:
 
     Fails as the request's guard does, and with CHANNEL_NOT_FOUND once a channel is deleted.
     """
-    clock = request.channels[0].workspace.clock
-    deadline = clock.monotonic() + request.timeout
-    watches = [_Watch(channel, agent, request) for channel, agent in zip(request.channels, request.agents)]
-    guarded = Guarded(clock, request.guard)
-    there = presence.Presence(request.channels, request.agents, request.waits)
-    warnings = there.warnings
+    waiting = Waiting(request)
     try:
-        while True:
-            looks = [watch.has_something() for watch in watches]
-            if any(looks):
-                guarded.ask()
-                return _outcome(request, watches, warnings)
-            left = deadline - clock.monotonic()
-            if left <= 0:
-                ahead = tuple(watch.ahead for watch in watches if watch.ahead)
-                return Outcome(pages=(), timed_out=True, warnings=warnings + ahead)
-            guarded.sleep(min(left, request.interval))
-            there.beat()
-    except FileNotFoundError:
-        for channel in request.channels:
-            channel.read_meta()
-        raise
+        return waiting.round(request.timeout)
     finally:
-        there.end()
+        waiting.end()
+
+
+class Waiting:
+    """A wait of one round or of many, until `end`; what was looked through in one round is not opened in the next.
+
+    One that takes over from `before` knows what that knew, of the channels in which both wait.
+    """
+
+    def __init__(self, request: Request, before: Waiting | None = None) -> None:
+        watches: Sequence[_Watch] = () if before is None else before.watches
+        known = {(each.channel.name, each.agent): each for each in watches}
+        self._request = request
+        self._clock = request.channels[0].workspace.clock
+        self.watches: list[_Watch] = [
+            known.get((channel.name, agent)) or _Watch(channel, agent, request)
+            for channel, agent in zip(request.channels, request.agents)
+        ]
+        self._guarded = Guarded(self._clock, request.guard)
+        self._there = presence.Presence(request.channels, request.agents, request.waits)
+
+    def round(self, timeout: float) -> Outcome:
+        """Blocks until something for the agent is there or the time is up."""
+        deadline = self._clock.monotonic() + timeout
+        warnings = self._there.warnings
+        while True:
+            try:
+                looks = [self._looked(watch) for watch in self.watches]
+                if any(looks):
+                    self._guarded.ask()
+                    return _outcome(self._request, self.watches, warnings)
+            except _FailedError as failure:
+                if not self._request.tolerant:
+                    raise failure.error from None
+                return Outcome(pages=(), failed=((failure.channel.name, failure.error),))
+            left = deadline - self._clock.monotonic()
+            if left <= 0:
+                ahead = tuple(watch.ahead for watch in self.watches if watch.ahead)
+                return Outcome(pages=(), timed_out=True, warnings=warnings + ahead)
+            self._guarded.sleep(min(left, self._request.interval))
+            self._there.beat()
+
+    def _looked(self, watch: _Watch) -> bool:
+        try:
+            return watch.has_something()
+        except FileNotFoundError as error:
+            raise _FailedError(watch.channel, _why_gone(watch.channel) or error) from error
+        except (ChatError, OSError) as error:
+            raise _FailedError(watch.channel, error) from error
+
+    def go_on(self, outcome: Outcome) -> None:
+        """Has the next round begin behind what was shown."""
+        for watch, page in zip(self.watches, outcome.pages):
+            watch.go_on(page)
+
+    def end(self) -> None:
+        """Shows the agent as waiting no more."""
+        self._there.end()
+
+
+def _why_gone(channel: Channel) -> ChatError | None:
+    """Returns what to say of a channel in which a file is missing, None where it is still there."""
+    try:
+        channel.read_meta()
+    except ChatError as error:
+        return error
+    return None
 
 
 def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, ...]) -> Outcome:
@@ -231,9 +315,10 @@ def _outcome(request: Request, watches: Sequence[_Watch], warnings: tuple[str, .
         page = watch.page if not shown else None
         if page is None:
             room = bounds.replace(limit=max(bounds.limit, 1), max_bytes=max(bounds.max_bytes, 1))
-            page = reading.read_page(
-                watch.channel, watch.agent, room, after=request.after, since=watch.since, skips=request.skips
-            )
+            try:
+                page = watch.read_page(room)
+            except (ChatError, OSError) as error:
+                raise _FailedError(watch.channel, error) from error
         speech = sum(1 for item in page.stored if not item.message.is_audit)
         size = bounds.size_of(page.stored)[0]
         if shown and page.stored and (speech > bounds.limit or size > bounds.max_bytes):

@@ -29,6 +29,7 @@ MAX_BYTES = 4 << 20
 MAX_LATE = 20_000
 MAX_AGE_MILLISECONDS = 9_999_999_999
 LOCK_SECONDS = 10.0
+LOOK_SECONDS = 0.005
 
 
 class Cursor(Value):
@@ -139,18 +140,24 @@ class CursorStore:
         names = self._workspace.files.list_if_there(self._layout.cursors)
         return [self._layout.cursors_file(name) for name in sorted(names) if name.endswith((LOCK_END, WAITING_END))]
 
-    def waiting(self) -> list[str]:
-        """Returns the folded names of the agents whose `wait` holds its lock now."""
+    def waiting(self, failures: list[tuple[str, ChatError | OSError]]) -> list[str]:
+        """Returns the folded names of the agents whose `wait` holds its lock now; adds what could not be told."""
         found: list[str] = []
         for name in sorted(self._workspace.files.list_if_there(self._layout.cursors)):
             agent = name[: -len(WAITING_END)]
             if not name.endswith(WAITING_END) or fault_of_name(agent):
                 continue
             lock = FileLock(self._workspace.files, self._layout.waiting(agent), self._workspace.clock)
-            if lock.acquire(0, create=False):
-                lock.release()
-            else:
-                found.append(agent)
+            try:
+                # Who looks at the same instant has it too, for a moment; who waits has it for longer.
+                if lock.acquire(LOOK_SECONDS, create=False):
+                    lock.release()
+                else:
+                    found.append(agent)
+            except FileNotFoundError:
+                continue
+            except (ChatError, OSError) as error:
+                failures.append((f"whether {agent} waits", error))
         return found
 
     def store(

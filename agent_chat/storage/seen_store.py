@@ -11,11 +11,13 @@ from agent_chat.records import json_codec
 from agent_chat.records.value import Value
 from agent_chat.storage.cache_file import CacheFile
 from agent_chat.storage.layout import CURSOR_END, SEEN_PREFIX
+from agent_chat.timestamps import END_OF_TIME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agent_chat.errors import ChatError
     from agent_chat.storage.layout import ChannelLayout
     from agent_chat.storage.workspace import Workspace
 
@@ -55,8 +57,11 @@ class SeenStore:
         now = self._workspace.clock.now()
         file = self._file(agent)
         before = _parse(file.load())
-        if before is not None and 0 <= now - before.at < GRAIN_SECONDS and waits in ("", before.waits):
-            return
+        if before is not None:
+            # On what it waited last is kept: another session of the name may wait on it still.
+            waits = waits or before.waits
+            if 0 <= now - before.at < GRAIN_SECONDS and waits == before.waits:
+                return
         text = json_codec.encode({"at": int(now), "waits": waits})
         file.store(text.encode("utf-8"))
 
@@ -66,9 +71,10 @@ class SeenStore:
         if seen is not None:
             return seen
         try:
-            return Seen(at=self._workspace.files.status(self._layout.cursor(agent)).st_mtime)
+            at = self._workspace.files.status(self._layout.cursor(agent)).st_mtime
         except FileNotFoundError:
             return None
+        return Seen(at=at) if 0 <= at < END_OF_TIME else None
 
     def absent(self, agents: Iterable[str]) -> tuple[Absent, ...]:
         """Returns those of some agents that were not seen within a day; fails with OSError where it cannot be told."""
@@ -80,15 +86,34 @@ class SeenStore:
             if each is None or now - each.at > AWAY_SECONDS
         )
 
-    def every(self) -> dict[str, Seen]:
-        """Returns, by folded name, every agent that was ever seen."""
-        files = self._workspace.files
-        names = [name[len(SEEN_PREFIX) :] for name in files.list_if_there(self._layout.cache) if _is_of_seen(name)]
-        cursors = files.list_if_there(self._layout.cursors)
-        names += [name[: -len(CURSOR_END)] for name in cursors if name.endswith(CURSOR_END)]
+    def every(self, failures: list[tuple[str, ChatError | OSError]] | None = None) -> dict[str, Seen]:
+        """Returns, by folded name, every agent that was ever seen.
+
+        What keeps some from being told is added to `failures`; without such a list it is raised, an OSError.
+        """
+        names: list[str] = []
+        for folder, start, end in ((self._layout.cache, SEEN_PREFIX, ""), (self._layout.cursors, "", CURSOR_END)):
+            try:
+                there = self._workspace.files.list_if_there(folder)
+            except OSError as error:
+                if failures is None:
+                    raise
+                failures.append(("when some were seen", error))
+                continue
+            names += [
+                name[len(start) : len(name) - len(end)]
+                for name in there
+                if name.startswith(start) and name.endswith(end)
+            ]
         found: dict[str, Seen] = {}
         for name in sorted({fold(name) for name in names if fault_of_name(name) is None}):
-            seen = self.load(name)
+            try:
+                seen = self.load(name)
+            except OSError as error:
+                if failures is None:
+                    raise
+                failures.append((f"when {name} was seen", error))
+                continue
             if seen is not None:
                 found[name] = seen
         return found
@@ -100,11 +125,10 @@ class SeenStore:
 def _parse(data: bytes) -> Seen | None:
     """Returns what a file tells, None where it was not there or is not what we write."""
     try:
-        fields = json_codec.object_of(json_codec.decode(data)) if data else None
-        return None if fields is None else Seen(at=float(str(fields["at"])), waits=str(fields["waits"]))
+        fields = json_codec.object_of(json_codec.decode(data)) if data else {}
+        at, waits = fields["at"], fields["waits"]
     except (KeyError, ValueError):
         return None
-
-
-def _is_of_seen(name: str) -> bool:
-    return name.startswith(SEEN_PREFIX)
+    if not isinstance(at, int) or not 0 <= at < END_OF_TIME or not isinstance(waits, str):
+        return None
+    return Seen(at=float(at), waits=waits)
