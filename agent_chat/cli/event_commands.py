@@ -64,7 +64,8 @@ def _document(channel: Channel, each: ReadEvent) -> dict[str, object]:
     """Returns one line of the JSON form: an event's fields, or the error, and where it stands."""
     fields: dict[str, object] = {**channel.where(), "seq": each.seq, "file": each.file}
     if each.event is not None:
-        return {**fields, **event_record.to_json(each.event)}
+        signed = {"session": each.session, "verified": each.verified} if each.session else {}
+        return {**fields, **event_record.to_json(each.event), **signed}
     assert each.error is not None
     return {**fields, "error": error_fields(each.error)}
 
@@ -73,7 +74,8 @@ def _line(each: ReadEvent) -> str:
     """Returns one line of the text form."""
     event = each.event
     assert event is not None
-    who = f"#{each.seq} {event.agent} ({event.harness})"
+    doubt = "" if each.verified else f", unverified session {each.session}"
+    who = f"#{each.seq} {event.agent} ({event.harness}{doubt})"
     if event.event == CAPABILITY:
         return safe_line(f"{who} can {', '.join(event.primitives)}")
     detail = event.detail or ""

@@ -100,7 +100,8 @@ def _said(channel: Channel, failures: list[tuple[str, ChatError | OSError]]) -> 
         failures.append(("status events", error))
         return {}
     failures += found.failures
-    return {names.fold(each.event.agent): each.event for each in found.read if each.event is not None}
+    said = [each.event for each in found.read if each.event is not None and each.verified]
+    return {names.fold(event.agent): event for event in said}
 
 
 def _named(present: list[_Person], wanted: list[str] | tuple[str, ...]) -> str:

@@ -143,6 +143,8 @@ def _item(item: Item) -> dict[str, object]:
         fields.update(task=item.task, status=item.status)
     created = item.created if isinstance(item.created, str) else format_utc(item.created)
     fields.update(title=item.title, author=item.author, created=created, details=item.details)
+    if item.session:
+        fields.update(session=item.session, verified=item.verified)
     if item.length > len(item.details):
         fields.update(cut=True, length=item.length)
     return fields

@@ -9,6 +9,7 @@ from __future__ import annotations
 from agent_chat import names
 from agent_chat.errors import ChatError
 from agent_chat.operations.participants import first_spelling, participant
+from agent_chat.operations.witness import Witness
 from agent_chat.records import event as event_record
 from agent_chat.records import highlight
 from agent_chat.records.event import CAPABILITY, PRIMITIVES, Event, EventError
@@ -44,10 +45,15 @@ class PostedEvent(Value):
 
 
 class ReadEvent(Value):
-    """A file that should hold an event: the event, or why there is none."""
+    """A file that should hold an event: the event, or why there is none.
+
+    `session` is the one that its message names, or its connection; `verified` tells whether it comes from there.
+    """
 
     seq: int
     file: str
+    session: str = ""
+    verified: bool = True
     event: Event | None = None
     error: ChatError | None = None
 
@@ -119,6 +125,7 @@ def read(channel: Channel, *, type: str | None = None) -> Events:  # noqa: A002 
         except EventError as error:
             raise ChatError(error.code, str(error), near=error.near) from error
     found: list[ReadEvent] = []
+    witness = Witness(channel.workspace)
     failures: list[tuple[str, OSError]] = []
     for seq, files in event_files(channel):
         try:
@@ -126,7 +133,7 @@ def read(channel: Channel, *, type: str | None = None) -> Events:  # noqa: A002 
         except OSError as error:
             failures.append((", ".join(files), error))
             continue
-        each = (_event_of(channel, seq, loaded, unique=len(files) == 1) for loaded in unit)
+        each = (_event_of(channel, seq, loaded, witness, unique=len(files) == 1) for loaded in unit)
         found += [item for item in each if item is not None]
     if type is not None:
         found = [item for item in found if item.event is None or item.event.event == type]
@@ -144,7 +151,7 @@ def event_files(channel: Channel) -> list[tuple[int, list[str]]]:
     return sorted(units.items())
 
 
-def _event_of(channel: Channel, seq: int, loaded: Loaded, *, unique: bool) -> ReadEvent | None:
+def _event_of(channel: Channel, seq: int, loaded: Loaded, witness: Witness, *, unique: bool) -> ReadEvent | None:
     """Returns what a file holds, None for any other message; `unique` says that its number means it alone."""
     call = channel.workspace.call
     if not isinstance(loaded, Stored):
@@ -159,7 +166,9 @@ def _event_of(channel: Channel, seq: int, loaded: Loaded, *, unique: bool) -> Re
         shown = str(seq) if unique else loaded.file
         failure = ChatError(error.code, str(error), next=call(f"show {channel.name} {shown}"))
         return ReadEvent(seq=seq, file=loaded.file, error=failure)
-    return ReadEvent(seq=seq, file=loaded.file, event=event)
+    doubted = witness.checked(loaded).unverified
+    session = message.session or message.connection
+    return ReadEvent(seq=seq, file=loaded.file, event=event, session=session, verified=not doubted)
 
 
 def event_in(message: Message) -> Event:

@@ -11,6 +11,7 @@ from agent_chat.operations.lock_records import StoredLock
 from agent_chat.operations.state_sources import CHANNEL, LOCK, MESSAGE, TASK, Sources
 from agent_chat.operations.task_records import Dependency, waits_text
 from agent_chat.operations.task_views import TaskView
+from agent_chat.operations.witness import Witness
 from agent_chat.records import highlight
 from agent_chat.records.lease import Moment
 from agent_chat.records.task import BLOCKED, CANCELLED, DONE, FINAL
@@ -41,7 +42,8 @@ class Item(Value):
     """One decision or piece of evidence: from a message, with its number and file, or from a task, with its id.
 
     `created` is as the message says it, of a task when it was last changed, in POSIX seconds. `length` is how many
-    characters the whole text has of which `details` may be a part.
+    characters the whole text has of which `details` may be a part. `session` is the one that a message names, or its
+    connection; `verified` tells whether it comes from there.
     """
 
     source: str
@@ -54,6 +56,8 @@ class Item(Value):
     file: str = ""
     task: str = ""
     status: str = ""
+    session: str = ""
+    verified: bool = True
 
 
 class Blocker(Item):
@@ -126,11 +130,12 @@ def summarize(
     tasks = sources.tasks()
     locks = sources.locks()
     views = tasks or ()
-    items = [(found, _of_message(file, found)) for file, found in known.highlights]
+    witness = Witness(channel.workspace)
+    items = [(found, _of_message(file, found, witness)) for file, found in known.highlights]
     by_change = sorted(views, key=lambda view: (view.task.updated_at, view.task.id))
     decided = [view for view in by_change if highlight.titled(view.task.title)[0] == highlight.DECISION]
     verified = [view for view in by_change if view.task.status == DONE and view.task.acceptance]
-    blockers = [_blocker(file, found, known) for file, found in known.highlights if highlight.BLOCKER in found.kinds]
+    blockers = [_blocker(item, found, known) for found, item in items if highlight.BLOCKER in found.kinds]
     open_tasks = tuple(view for view in views if view.task.status not in FINAL)
     return State(
         channel=channel.name,
@@ -155,7 +160,8 @@ def summarize(
     )
 
 
-def _of_message(file: str, found: Highlight) -> Item:
+def _of_message(file: str, found: Highlight, witness: Witness) -> Item:
+    session = found.session or found.connection
     return Item(
         source=MESSAGE,
         title=found.title,
@@ -165,6 +171,8 @@ def _of_message(file: str, found: Highlight) -> Item:
         length=found.length,
         seq=found.seq,
         file=file,
+        session=session,
+        verified=not session or witness.verifies(found.author, found.session, found.connection),
     )
 
 
@@ -184,9 +192,8 @@ def _of_task(view: TaskView) -> Item:
     )
 
 
-def _blocker(file: str, found: Highlight, known: Known) -> Blocker:
-    fields = _of_message(file, found).__dict__
-    return Blocker(**fields, kind=MESSAGE, resolved_by=known.resolved.get(found.seq))
+def _blocker(item: Item, found: Highlight, known: Known) -> Blocker:
+    return Blocker(**item.__dict__, kind=MESSAGE, resolved_by=known.resolved.get(found.seq))
 
 
 def _task_blockers(open_tasks: tuple[TaskView, ...]) -> list[Blocker]:

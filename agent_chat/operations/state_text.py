@@ -130,8 +130,12 @@ def _line(item: Item, cut: str = "") -> str:
     title = inline(item.title) or "(no title)"
     if item.source == MESSAGE:
         created = f", {inline(item.created)}" if isinstance(item.created, str) and item.created else ""
-        return f"- #{item.seq} {title} ({item.author}{created}{cut})"
+        return f"- #{item.seq} {title} ({_author(item)}{created}{cut})"
     return f"- {item.task} {item.status} ({item.author}{cut}): {title}"
+
+
+def _author(item: Item) -> str:
+    return item.author if item.verified else f"{item.author} of the unverified session {inline(item.session)}"
 
 
 def _blocker(each: Blocker) -> list[str]:
@@ -141,7 +145,7 @@ def _blocker(each: Blocker) -> list[str]:
 
 
 def _resolved(each: Blocker) -> str:
-    return f"- #{each.seq} {inline(each.title)} ({each.author}), by #{each.resolved_by}"
+    return f"- #{each.seq} {inline(each.title)} ({_author(each)}), by #{each.resolved_by}"
 
 
 def _task(view: TaskView, now: Moment) -> str:

@@ -30,7 +30,7 @@ class Highlight(Value):
 
     `title` is without the word that it began with. `details` are the first MAX_DETAILS characters of the body, `length`
     is that of the whole body. `parent` is the number of the message that it answers, `was` the numbers that it had
-    before.
+    before. `session` and `connection` are those that the message names.
     """
 
     seq: int
@@ -42,6 +42,8 @@ class Highlight(Value):
     length: int = 0
     parent: int | None = None
     was: tuple[int, ...] = ()
+    session: str = ""
+    connection: str = ""
 
     @property
     def is_cut(self) -> bool:
@@ -113,6 +115,8 @@ def of_message(message: Message) -> Highlight | None:
         length=len(message.body),
         parent=message.reply_to,
         was=message.was,
+        session=message.session,
+        connection=message.connection,
     )
 
 

@@ -38,7 +38,7 @@ HIGHLIGHTS_FILE = "highlights.index"
 READ_DIRECTLY = 32
 # Looking at so many files costs little enough to do it in every call.
 LOOK_AT_EACH = 1000
-_VERSION = "2"
+_VERSION = "3"
 _REFUSED = "!"
 
 
