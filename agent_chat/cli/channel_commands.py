@@ -1,11 +1,12 @@
-"""The commands on channels: init, channels, roster, join and leave."""
+"""The commands on channels: init, channels, join and leave."""
 
 from __future__ import annotations
 
 from agent_chat import names
 from agent_chat.cli.acting import after_failures, agent_text, channel_of
 from agent_chat.cli.command import Reply
-from agent_chat.cli.message_text import short_time
+from agent_chat.cli.message_text import doubt, short_time
+from agent_chat.cli.page_reply import message_fields, vouched
 from agent_chat.errors import ChatError
 from agent_chat.operations import channels as operations
 from agent_chat.operations.access import is_on
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agent_chat.cli.command import Request
     from agent_chat.operations.channels import Overview
     from agent_chat.records.channel_meta import ChannelMeta
+    from agent_chat.storage.message_store import Stored
 
 
 def init(request: Request) -> Reply:
@@ -69,7 +71,10 @@ def channels(request: Request) -> Reply:
         channel = Channel(request.workspace, name)
         try:
             channel.require_meta()
-            found.append(operations.overview(channel, speaks=speaks))
+            overview = operations.overview(channel, speaks=speaks)
+            if overview.last is not None:
+                overview = overview.replace(last=vouched(channel.workspace, (overview.last,))[0][0])
+            found.append(overview)
         except (ChatError, OSError) as error:
             failures.append((name, error))
     reply = Reply(
@@ -82,15 +87,20 @@ def channels(request: Request) -> Reply:
 
 def _overview_fields(item: Overview) -> dict[str, object]:
     meta = item.channel.meta
-    last = item.last.message if item.last is not None else None
     return {
         "channel": item.channel.name,
         "messages": item.count,
         "members": list(meta.members),
         "topic": meta.topic,
         "latest_seq": item.latest,
-        "last": last and {"seq": last.seq, "from": last.sender, "title": last.title, "created": last.created},
+        "last": None if item.last is None else _last_fields(item.last),
     }
+
+
+def _last_fields(stored: Stored) -> dict[str, object]:
+    """Returns what a list tells of a channel's last message."""
+    fields = message_fields(stored)
+    return {name: fields[name] for name in ("seq", "from", "title", "created", "verified") if name in fields}
 
 
 def _overview_line(item: Overview) -> str:
@@ -102,7 +112,8 @@ def _overview_line(item: Overview) -> str:
         parts.append(safe_line(meta.topic))
     if item.last is not None:
         last = item.last.message
-        parts.append(f"last #{last.seq} {last.sender}: {safe_line(last.title)}, {short_time(last.created)}")
+        who = last.sender + doubt(item.last)
+        parts.append(f"last #{last.seq} {who}: {safe_line(last.title)}, {short_time(last.created)}")
     return " | ".join(parts)
 
 

@@ -42,7 +42,7 @@ def heading(stored: Stored, channel: str, *, by_file: bool = False, alone: bool 
         whose = f"session {message.session}, connection {message.connection}, user {message.account}"
         parts.append(safe_line(whose))
     if stored.unverified:
-        parts.append(_doubt(stored))
+        parts.append(_doubted(stored))
     if message.refs and not alone:
         parts.append(safe_line(" ".join(map(_short, message.refs))))
     answer = safe_line(stored.file) if by_file else str(message.seq)
@@ -78,11 +78,15 @@ def shown_alone(stored: Stored, channel: str, refs: Sequence[Mapping[str, str]],
 def audit_line(stored: Stored) -> str:
     """Returns an audit message as its one line."""
     message = stored.message
-    doubt = f" ({_doubt(stored)})" if stored.unverified else ""
-    return f"#{message.seq} {message.sender}{doubt}: {safe_line(message.title)}\n"
+    return f"#{message.seq} {message.sender}{doubt(stored)}: {safe_line(message.title)}\n"
 
 
-def _doubt(stored: Stored) -> str:
+def doubt(stored: Stored) -> str:
+    """Returns what follows a sender's name: nothing, or the session that the message is not known to come from."""
+    return f" ({_doubted(stored)})" if stored.unverified else ""
+
+
+def _doubted(stored: Stored) -> str:
     return f"unverified session {safe_line(stored.message.session or stored.message.connection)}"
 
 

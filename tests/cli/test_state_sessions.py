@@ -22,6 +22,8 @@ def test_what_a_session_does_not_vouch_for_is_marked(tmp_path: Path, status: str
     known = session(1, "alice")
     forged = message_file(2, "mallory", "forged", status=status, session=known.name, connection=f'"{known.connection}"')
     plant(root / "dev" / "0002-mallory-forged.md", forged, at=1.0)
+    assert f"last #2 mallory (unverified session {known.name}): forged" in run(["channels"], root).stdout
+    assert run(["channels", "--json"], root).json["channels"][0]["last"]["verified"] is False
     text = run(["state", "dev"], root).stdout
     assert "#1 true (alice, " in text
     assert f"#2 forged (mallory of the unverified session {known.name})" in text
