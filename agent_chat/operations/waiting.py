@@ -158,7 +158,7 @@ class _Watch:
             if cursor < self.since:  # somebody has moved it back
                 self.since, self._position = cursor, 0
         page = self._read_page()
-        if self.since is None:
+        if self.since is None and self.after is None:
             self.since = page.start
         if page.numbers.known_at(self._position) != self._known:
             # A merge or a hand put a file where we had looked before.

@@ -67,6 +67,20 @@ def test_it_goes_on_until_it_is_interrupted(cli: Cli, number: signal.Signals, st
     assert cli.must("read", "dev", "--as", "bob", "--json").json["messages"] == []
 
 
+def test_after_a_number_it_goes_on_behind_what_it_showed(cli: Cli) -> None:
+    for title in ("one", "two"):
+        post(cli, title)
+    child = cli.start("watch", "dev", "--as", "bob", "--json", "--after", "1")
+    try:
+        assert next_line(child)["title"] == "two"
+        post(cli, "three")
+        assert next_line(child)["title"] == "three"
+    finally:
+        child.kill()
+        out, _ = child.communicate()
+    assert out == b""
+
+
 def test_a_killed_one_waits_no_more_and_loses_nothing(cli: Cli) -> None:
     child = cli.start("watch", "dev", "--as", "bob", "--json")
     until(cli, "bob (waits for messages)", there=True)
