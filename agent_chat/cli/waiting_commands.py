@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_chat.cli.command import Request
     from agent_chat.operations.waiting import Outcome
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.message_store import Stored
 
@@ -50,7 +51,8 @@ def wait(request: Request) -> Reply:
 
     def advance() -> None:
         failures: list[ChatError] = []
-        for page, agent in zip(outcome.pages, agents):
+        spelled = {channel.name: agent for channel, agent in zip(channels, agents)}
+        for page, agent in ((page, spelled[page.channel.name]) for page in (*outcome.pages, *outcome.over)):
             try:
                 reading.advance(page, agent)
             except ChatError as error:
@@ -58,22 +60,23 @@ def wait(request: Request) -> Reply:
         if failures:
             raise failures[0]
 
-    return _reply(asked, outcome, keeps=keeps).replace(after=None if keeps or outcome.timed_out else advance)
+    return _reply(asked, outcome, keeps=keeps).replace(after=None if keeps else advance)
 
 
-def _reply_to(request: Request, channels: list[Channel]) -> Stored | None:
-    """Returns the message whose reply is waited for; it must exist."""
+def _reply_to(request: Request, channels: list[Channel]) -> Stored | Tombstone | None:
+    """Returns the message whose reply is waited for, or what retention kept of it; it must be there, or have been."""
     text = request.optional_text("reply_to")
     if text is None:
         return None
     if len(channels) != 1:
         raise ChatError("USAGE", "--reply-to goes with one channel", next="agent-chat wait --help")
-    return messages.find(channels[0], channels[0].messages.numbers(), text)
+    numbers = channels[0].messages.numbers()
+    return messages.pruned(channels[0], numbers, text) or messages.find(channels[0], numbers, text)
 
 
 def _reply(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
     if outcome.timed_out:
-        return _timed_out(asked, outcome)
+        return _timed_out(asked, outcome, keeps=keeps)
     checked = [vouched_page(page) for page in outcome.pages]
     again_shown, doubts = vouched(asked.channels[0].workspace, outcome.again)
     outcome = outcome.replace(pages=tuple(page for page, _ in checked), again=again_shown)
@@ -125,10 +128,12 @@ def _list(value: object) -> list[object]:
     return value
 
 
-def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
+def _timed_out(asked: waiting.Request, outcome: Outcome, *, keeps: bool) -> Reply:
     """Returns the negative answer: nothing came, call again."""
     where = ", ".join(channel.name for channel in asked.channels)
     cursors = {c.name: c.cursors.seq(agent) for c, agent in zip(asked.channels, asked.agents)}
+    if not keeps:
+        cursors.update((page.channel.name, max(page.passed, cursors[page.channel.name])) for page in outcome.over)
     latest = {c.name: c.messages.numbers().latest for c in asked.channels}
     points = cursors if asked.after is None else dict.fromkeys(cursors, asked.after)
     single = len(asked.channels) == 1
@@ -144,6 +149,6 @@ def _timed_out(asked: waiting.Request, outcome: Outcome) -> Reply:
     }
     if not single:
         data["channels"] = list(cursors)
-    what = f"no reply to #{asked.reply_to.message.seq}" if asked.reply_to is not None else "nothing new"
+    what = f"no reply to #{asked.answered}" if asked.reply_to is not None else "nothing new"
     line = f"{what} for {safe_line(asked.agents[0])} in {where} within {asked.timeout:g} s; call again"
     return Reply(data=data, text=line, status=1, warnings=outcome.warnings)

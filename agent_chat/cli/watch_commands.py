@@ -51,6 +51,7 @@ class _Watcher:
         self._watched: list[tuple[Channel, str]] = []
         self._waiting: waiting.Waiting | None = None
         self._failed: dict[str, str] = {}
+        self._given_up: dict[str, ChatError] = {}
         self._told: set[tuple[str, str]] = set()
         self._round_ends = now = self._clock.monotonic()
         self._deadline: float | None = None
@@ -65,6 +66,7 @@ class _Watcher:
                     self._begin_round()
                 outcome = self._wait()
                 yield from self._warnings(outcome)
+                yield from self._passed_over(outcome)
                 if outcome.pages:
                     self._guard()
                     yield from self._shown(outcome)
@@ -81,8 +83,12 @@ class _Watcher:
         self._round_ends = self._clock.monotonic() + ROUND_SECONDS
         self._told = {(name, text) for name, text in self._told if not name or self._failed.get(name) == text}
         self._failed = {}
+        for name, error in self._given_up.items():
+            self._fail(name, error)
         found: list[tuple[Channel, str]] = []
         for name in self._names or channel_names(self._workspace):
+            if name in self._given_up:
+                continue
             channel = Channel(self._workspace, name)
             try:
                 found.append((channel, participant(channel, self._named)))
@@ -144,6 +150,18 @@ class _Watcher:
                 where = self._workspace.where()
                 yield Reply(data={**where, "channel": name} if name else where, text="", stream=(), warnings=(text,))
 
+    def _passed_over(self, outcome: waiting.Outcome) -> Iterator[Reply]:
+        """Yields what shows nothing and moves the cursor over what is skipped, or not for the agent."""
+        if self._after is not None or not outcome.over:
+            return
+        spelled = {channel.name: agent for channel, agent in self._watched}
+
+        def advance() -> None:
+            for page in outcome.over:
+                self._advance(page, spelled[page.channel.name])
+
+        yield Reply(data=self._workspace.where(), text="", stream=(), after=advance)
+
     def _shown(self, outcome: waiting.Outcome) -> Iterator[Reply]:
         """Yields each page with the agent as its channel spells it, then goes on behind them."""
         several = not self._names or len(self._watched) > 1
@@ -155,6 +173,16 @@ class _Watcher:
         assert self._waiting is not None
         self._waiting.go_on(outcome)
         self._watch([each for each in self._watched if each[0].name not in self._failed])
+
+    def _advance(self, page: Page, agent: str) -> None:
+        """Moves a cursor; of all channels one whose cursor cannot be stored is watched no more, and told of."""
+        try:
+            reading.advance(page, agent)
+        except ChatError as error:
+            if self._names:
+                raise
+            self._given_up[page.channel.name] = error  # or the same would be shown in each round
+            self._fail(page.channel.name, error)
 
     def _part(self, page: Page, agent: str, *, several: bool) -> Reply:
         """Returns one page as what is to be shown next; the cursor moves then, unless --after looks elsewhere."""
@@ -173,6 +201,6 @@ class _Watcher:
             stream=documents,
             text=text,
             warnings=(late, *warnings) if late and self._request.as_json else warnings,
-            after=None if self._after is not None else lambda: reading.advance(page, agent),
+            after=None if self._after is not None else lambda: self._advance(page, agent),
             error=page.error,
         )

@@ -111,23 +111,28 @@ def read_page(
         nonlocal skipped
         if everything or not stored.message.is_for(agent):
             return everything
-        left_out = skips.leaves_out(stored.message)
+        left_out = skips.leave_out(stored.message)
         skipped += left_out
         return not left_out
 
     def concerns(message: Message) -> bool:
-        return message.is_for(agent) and not skips.leaves_out(message)
+        nonlocal skipped
+        if not message.is_for(agent):
+            return False
+        left_out = skips.leave_out(message)
+        skipped += left_out
+        return not left_out
 
     page = _fill(channel, numbers, start, wanted, bounds)
-    if skipped:
-        page = page.replace(skipped=skipped)
     if numbers.highest_removed > start:
         if not (page.has_more or page.held or page.error):
             page = page.replace(passed=max(page.passed, numbers.latest))  # over what was removed at the end, too
         from agent_chat.operations.lost import lost_between
 
-        page = page.replace(lost=lost_between(channel, agent, numbers, start, page.passed))
+        page = page.replace(lost=lost_between(channel, agent, numbers, start, page.passed, skips))
     late = arrivals(channel, concerns, cursor, numbers)
+    if skipped:
+        page = page.replace(skipped=skipped)
     ahead = why_ahead(channel, agent, start, numbers, own=after is None)
     if not (late.stale or ahead):
         return page

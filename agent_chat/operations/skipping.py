@@ -22,13 +22,17 @@ class Skips(Value):
     topics: tuple[str, ...] = ()
     senders: tuple[str, ...] = ()
 
-    def leaves_out(self, message: Message) -> bool:
-        """Tells whether a message is skipped; an audit message has no topic, so it is skipped by its sender alone."""
-        if self.senders and names.contains(self.senders, message.sender):
+    def leave_out(self, message: Message) -> bool:
+        """Tells whether a message is skipped."""
+        return self.leaves_out(message.sender, message.topic, message.session, is_audit=message.is_audit)
+
+    def leaves_out(self, sender: str, topic: str, session: str = "", *, is_audit: bool = False) -> bool:
+        """Tells whether what has such a header is skipped; an audit message has no topic, so by its sender alone."""
+        if self.senders and names.contains(self.senders, sender):
             return True
-        if self.senders and message.session and names.contains(self.senders, message.session):
+        if self.senders and session and names.contains(self.senders, session):
             return True
-        return bool(self.topics) and not message.is_audit and (message.topic or NO_TOPIC) in self.topics
+        return bool(self.topics) and not is_audit and (topic or NO_TOPIC) in self.topics
 
 
 NOTHING = Skips()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
     from agent_chat.operations.reading import Bounds, Page
+    from agent_chat.records.tombstone import Tombstone
     from agent_chat.storage.channel import Channel
     from agent_chat.storage.workspace import Clock
 
@@ -29,7 +30,8 @@ GUARD_SECONDS = 1.0
 
 
 class Request(Value):
-    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a message of the only one.
+    """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a message of the only one, or
+    what retention kept of it.
 
     `guard` is asked once a second, and before anything is shown; it fails where the wait may not go on. Who is
     `tolerant` is told of a channel that cannot be looked at, and goes on with the others.
@@ -41,7 +43,7 @@ class Request(Value):
     interval: float
     bounds: Bounds
     after: int | None = None
-    reply_to: Stored | None = None
+    reply_to: Stored | Tombstone | None = None
     skips: Skips = NOTHING
     guard: Callable[[], None] | None = None
     tolerant: bool = False
@@ -49,7 +51,14 @@ class Request(Value):
     @property
     def waits(self) -> str:
         """What is waited for, in words."""
-        return presence.MESSAGES if self.reply_to is None else f"a reply to #{self.reply_to.message.seq}"
+        return presence.MESSAGES if self.reply_to is None else f"a reply to #{self.answered}"
+
+    @property
+    def answered(self) -> int:
+        """The number of the message whose reply is waited for, 0 where none is."""
+        if self.reply_to is None:
+            return 0
+        return self.reply_to.message.seq if isinstance(self.reply_to, Stored) else self.reply_to.seq
 
 
 class Guarded:
@@ -81,7 +90,9 @@ class Guarded:
 class Outcome(Value):
     """What ended the wait: pages to show, and replies that were read before and are shown again.
 
-    `failed` are channels that could not be looked at, by name, for who is tolerant; nothing else is told then.
+    `failed` are channels that could not be looked at, by name, for who is tolerant; nothing else is told then. When the
+    time ran out, `over` has pages of which nothing is to be shown: what lies there is skipped, or not for the agent,
+    and its cursor may pass over it.
     """
 
     pages: tuple[Page, ...]
@@ -89,6 +100,7 @@ class Outcome(Value):
     timed_out: bool = False
     warnings: tuple[str, ...] = ()
     failed: tuple[tuple[str, ChatError | OSError], ...] = ()
+    over: tuple[Page, ...] = ()
 
 
 class _FailedError(Exception):
@@ -116,12 +128,13 @@ class _Watch:
         self.ahead = ""
         self.after = request.after
         self._request = request
+        self._over: Page | None = None
         self._position = 0
         self._known = (0, 0)
         self._folder_time = -1
         self._settled = False
         self._looked_at = 0.0
-        self._awaited = request.reply_to
+        self._awaited = request.reply_to if isinstance(request.reply_to, Stored) else None
         self.parents = reading.own_numbers(request.reply_to) if request.reply_to is not None else set()
 
     def has_something(self) -> bool:
@@ -149,8 +162,28 @@ class _Watch:
             self.since = page.passed
         else:
             self.after = page.passed
+        self._over = None
         self._position = 0
         self._settled = False
+
+    def take_over(self) -> Page | None:
+        """Returns what is passed over since this was asked last, None where nothing is."""
+        page = self._over
+        if page is None or page.passed <= page.start:
+            return None
+        self._over = page.replace(start=page.passed)
+        return page
+
+    def _pass_over(self, page: Page) -> None:
+        """Notes how far nothing is to be shown; what must be said of a page keeps it from being passed over."""
+        if page.late.stale or page.set_aside or page.lost is not None or page.error is not None:
+            return
+        over = self._over
+        if over is not None and page.start > over.passed:
+            return  # what lies between is still to be shown
+        end = page.stored[0].message.seq - 1 if page.stored else page.passed
+        start = page.start if over is None else over.start
+        self._over = page.replace(stored=(), start=start, passed=max(end, start))
 
     def _look(self) -> bool:
         if self._position and self.after is None and self.since is not None:
@@ -166,11 +199,13 @@ class _Watch:
             page = self._read_page()
         if self._position == 0:
             self.page = page
+        self._pass_over(page)
         late = page.late.wakes
         while page.has_more and not (page.speaks or page.held or page.error):
             # A page full of audit messages, which wake nobody: what matters is what comes after them.
             self._position = page.passed
             page = self._read_page()
+            self._pass_over(page)
         if page.held or page.late.held:
             self._settled = False
         self._position = page.passed
@@ -225,7 +260,7 @@ def is_reply(stored: Stored, parents: Container[int | None], agent: str, skips: 
     message = stored.message
     if message.reply_to is None or message.reply_to not in parents:
         return False
-    return message.is_for(agent) and not skips.leaves_out(message)
+    return message.is_for(agent) and not skips.leave_out(message)
 
 
 def wait(request: Request) -> Outcome:
@@ -275,7 +310,8 @@ class Waiting:
             left = deadline - self._clock.monotonic()
             if left <= 0:
                 ahead = tuple(watch.ahead for watch in self.watches if watch.ahead)
-                return Outcome(pages=(), timed_out=True, warnings=warnings + ahead)
+                over = tuple(page for page in map(_Watch.take_over, self.watches) if page is not None)
+                return Outcome(pages=(), timed_out=True, warnings=warnings + ahead, over=over)
             self._guarded.sleep(min(left, self._request.interval))
             self._there.beat()
 

@@ -77,14 +77,16 @@ class SeenStore:
         return Seen(at=at) if 0 <= at < END_OF_TIME else None
 
     def absent(self, agents: Iterable[str]) -> tuple[Absent, ...]:
-        """Returns those of some agents that were not seen within a day; fails with OSError where it cannot be told."""
+        """Returns those of some agents that were not seen within a day; fails with OSError where it cannot be told.
+
+        A time that lies ahead tells nothing: the clock was set back since.
+        """
         now = self._workspace.clock.now()
         seen = [(agent, self.load(agent)) for agent in agents]
-        return tuple(
-            Absent(name=agent, since=each.at if each is not None else None)
-            for agent, each in seen
-            if each is None or now - each.at > AWAY_SECONDS
-        )
+        known = [
+            (agent, each.at if each is not None and each.at <= now + GRAIN_SECONDS else None) for agent, each in seen
+        ]
+        return tuple(Absent(name=agent, since=at) for agent, at in known if at is None or now - at > AWAY_SECONDS)
 
     def every(self, failures: list[tuple[str, ChatError | OSError]] | None = None) -> dict[str, Seen]:
         """Returns, by folded name, every agent that was ever seen.

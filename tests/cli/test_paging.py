@@ -80,7 +80,7 @@ def test_a_page_of_skipped_messages_alone_ends_read_and_wait(tmp_path: Path) -> 
         (root.path / "dev" / f"{seq:04d}-bot-m.md").write_bytes(message_file(seq, "bot", "m", topic="ci"))
     waited = root.run("wait", "dev", "--as", "bob", "--skip-topic", "ci", "--timeout", "0", "--json")
     assert (waited.status, waited.json["timed_out"], waited.json["messages"]) == (1, True, [])
-    reply = root.must("read", "dev", "--as", "bob", "--skip-from", "bot", "--json").json
+    reply = root.must("read", "dev", "--as", "carol", "--skip-from", "bot", "--json").json
     assert (reply["messages"], reply["skipped"], reply["cursor"], reply["has_more"]) == ([], 120, 120, False)
-    everything = root.must("read", "dev", "--as", "bob", "--all", "--after", "0", "--limit", "1000", "--json").json
+    everything = root.must("read", "dev", "--as", "carol", "--all", "--after", "0", "--limit", "1000", "--json").json
     assert len(everything["messages"]) == 120

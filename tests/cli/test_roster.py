@@ -118,3 +118,11 @@ def test_a_post_to_somebody_who_was_not_seen_says_that_it_is_stored(desk: Desk) 
     ]
     assert "delivered" not in shown.stdout
     assert desk("post", "dev", "--from", "alice", "--title", "for all").stdout.count("\n") == 1
+
+
+def test_after_the_clock_was_set_back_nobody_is_counted_on(desk: Desk) -> None:
+    desk.clock.turn(400 * DAY)
+    desk("read", "dev", "--as", "bob")
+    desk.clock.turn(-400 * DAY)
+    shown = desk("post", "dev", "--from", "alice", "--to", "bob", "--title", "t").stdout
+    assert shown.splitlines()[1:] == ["stored; bob not seen here yet"]

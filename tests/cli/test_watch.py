@@ -102,3 +102,39 @@ def test_what_is_skipped_is_passed_over(root: Root) -> None:
     root.post("real")
     assert titles(root.must(*WATCH, "--json", "--skip-topic", "ci")) == ["real"]
     assert root.titles("bob") == []
+
+
+def test_a_cursor_that_cannot_be_stored_hides_no_other_channel(root: Root) -> None:
+    root.must("init", "ops")
+    for channel in ("dev", "ops"):
+        root.post(f"in {channel}", channel=channel)
+    (root.path / "dev" / ".cursors" / "bob.txt").mkdir(parents=True)
+    done = root.run("watch", "--as", "bob", "--timeout", "6", "--json")
+    told = [line for line in lines(done) if "warnings" in line]
+    assert [line["title"] for line in lines(done) if "title" in line].count("in ops") == 1
+    assert {line["channel"] for line in told} == {"dev"}
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("command", ["wait", "watch"])
+def test_what_is_skipped_alone_is_passed_over(root: Root, command: str) -> None:
+    root.must("post", "dev", "--from", "bot", "--title", "build", "--topic", "ci")
+    root.must("post", "dev", "--from", "bob", "--title", "own")
+    done = root.run(command, "dev", "--as", "bob", "--timeout", "0", "--skip-topic", "ci", "--json")
+    if command == "wait":
+        assert (done.status, done.json["cursor"], done.json["next_after"]) == (1, 2, 2)
+    assert root.must("inbox", "--as", "bob", "--json").json["channels"] == []
+    assert root.titles("bob") == []
+
+
+def test_what_no_wait_shows_is_not_passed_over(root: Root) -> None:
+    root.must("task", "create", "dev", "t-1", "--from", "alice", "--title", "t")
+    root.must("post", "dev", "--from", "bot", "--title", "build", "--topic", "ci")
+    for _ in range(2):
+        done = root.run("wait", "dev", "--as", "bob", "--timeout", "0", "--skip-topic", "ci", "--json")
+        assert (done.status, done.json["cursor"]) == (1, 0)
+    assert root.titles("bob", "--skip-topic", "ci") == ["task.created t-1"]
+    for options in (("--peek",), ("--after", "0")):
+        root.must("post", "dev", "--from", "bot", "--title", "again", "--topic", "ci")
+        assert root.run("wait", "dev", "--as", "bob", "--timeout", "0", "--skip-topic", "ci", *options).status == 1
+        assert root.titles("bob") == ["again"]
