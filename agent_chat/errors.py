@@ -38,7 +38,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     "CHANNEL_INVALID": (INVALID, "The channel name breaks the rules for names.", "use letters, digits, '.', '_' and '-'"),
     "CHANNEL_NOT_FOUND": (NOT_FOUND, "There is no such channel in this root.", "list the channels, or make one with init"),
     "CHANNEL_EXISTS": (CONFLICT, "A channel of that name exists already.", "use it, or choose another name"),
-    "CHANNEL_BUSY": (BUSY, "Another process held the channel's lock for the whole time that we waited.", "make the same call again"),
+    "CHANNEL_BUSY": (BUSY, "Another process held the lock of the channel, or of the root, for the whole time that we waited.", "make the same call again"),
     "CHANNEL_LOCK_UNAVAILABLE": (DENIED, "The file system of the root cannot lock files, so writers cannot exclude each other.", "put the root on a local file system"),
     "CHANNEL_DAMAGED": (DAMAGED, "The channel's _meta.json cannot be read as one.", "run doctor on the channel"),
     "CHANNEL_VERSION": (DAMAGED, "The channel was written by a later version of agent-chat.", "update agent-chat"),

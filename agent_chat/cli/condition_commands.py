@@ -22,9 +22,11 @@ def wait(request: Request, channels: list[Channel], named: str) -> Reply:
     """Blocks until the task or the path is as it is waited for."""
     task, path = request.optional_text("task"), request.optional_text("path")
     others = [name for name in ("after", "reply_to") if request.values[name] is not None]
+    others += [name for name in ("skip_topic", "skip_from") if request.texts(name)]
     if len(channels) != 1 or others or (task is not None and path is not None):
         raise ChatError(
-            "USAGE", "--task and --path go with one channel, and neither with each other, --after or --reply-to"
+            "USAGE",
+            "--task and --path go with one channel, and neither with each other nor with --after, --reply-to or a skip",
         )
     channel = channels[0]
     agent = participant(channel, named)

@@ -148,6 +148,14 @@ def _show(reply: Reply, *, as_json: bool) -> int:
     return reply.status
 
 
+def _only_looks(request: Request) -> bool:
+    """Tells whether a command that may change something was asked not to, or removes what is due by itself."""
+    values = request.values
+    if request.command.path in (("doctor",), ("state",)):
+        return not (values.get("fix") or values.get("write"))
+    return bool(values.get("peek")) or values.get("after") is not None or request.command.path == ("prune",)
+
+
 def _clean_up(request: Request) -> None:
     """Does what follows a command that changed something and was shown: it fails no more, whatever happens here."""
     from agent_chat.cli import output
@@ -155,7 +163,7 @@ def _clean_up(request: Request) -> None:
     try:
         several, one = request.values.get("channels"), request.values.get("channel")
         named = several if isinstance(several, tuple) else () if one is None else (one,)
-        if not named or request.command.path == ("prune",) or not request.workspace.has_owner_settings:
+        if not named or _only_looks(request) or not request.workspace.has_owner_settings:
             return
         from agent_chat.storage import owner_store
 

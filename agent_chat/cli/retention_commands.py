@@ -90,7 +90,8 @@ def prune_hourly(workspace: Workspace, channels: list[str], days: int) -> list[s
             pruned = retention.prune_hourly(open_channel(workspace, name), term)
             error = pruned.error if pruned is not None else None
         except (ChatError, OSError) as failure:
-            error = failure
+            # The command may have deleted it, or somebody else did meanwhile.
+            error = None if getattr(failure, "code", "") == "CHANNEL_NOT_FOUND" else failure
         if error is not None:
             failed.append(f"not all messages of {name} that are due were removed: {error}")
     return failed

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 GONE_SECONDS = 7 * 86_400.0
 
 
-class _Person(Value):
-    """Somebody of a channel: whether it waits now, when it was last seen, and what it last said of itself."""
+class _Present(Value):
+    """Somebody of a channel, agent or person: whether it waits now, when it was last seen, and what it last said of itself."""
 
     name: str
     waits: bool
@@ -44,13 +44,13 @@ def roster(request: Request) -> Reply:
     known = meta.members + meta.humans
     others = [meta.spelled(name) or name for name in (*seen, *waiting) if meta.spelled(name) is None]
     now = channel.workspace.clock.now()
-    present: list[_Person] = []
+    present: list[_Present] = []
     gone = 0
     for name in (*known, *dict.fromkeys(others)):
         folded = names.fold(name)
-        person = _Person(name=name, waits=names.contains(waiting, name), seen=seen.get(folded), said=said.get(folded))
-        away = person.seen is None or now - person.seen.at > GONE_SECONDS
-        if names.contains(known, name) or person.waits or not away:
+        person = _Present(name=name, waits=names.contains(waiting, name), seen=seen.get(folded), said=said.get(folded))
+        is_gone = person.seen is None or now - person.seen.at > GONE_SECONDS
+        if names.contains(known, name) or person.waits or not is_gone:
             present.append(person)
         else:
             gone += 1
@@ -104,12 +104,12 @@ def _said(channel: Channel, failures: list[tuple[str, ChatError | OSError]]) -> 
     return {names.fold(event.agent): event for event in said}
 
 
-def _named(present: list[_Person], wanted: list[str] | tuple[str, ...]) -> str:
+def _named(present: list[_Present], wanted: list[str] | tuple[str, ...]) -> str:
     """Returns some people in words: `alice (waits for messages), bob (seen 2026-01-02 03:04Z, busy: tests)`."""
     return ", ".join(_in_words(person) for person in present if names.contains(wanted, person.name))
 
 
-def _in_words(person: _Person) -> str:
+def _in_words(person: _Present) -> str:
     if person.waits:
         parts = [f"waits for {safe_line(person.seen.waits)}" if person.seen and person.seen.waits else "waits"]
     elif person.seen is not None:
@@ -122,7 +122,7 @@ def _in_words(person: _Person) -> str:
     return f"{person.name} ({', '.join(parts)})"
 
 
-def _fields(person: _Person) -> dict[str, object]:
+def _fields(person: _Present) -> dict[str, object]:
     seen, said = person.seen, person.said
     return {
         "name": person.name,

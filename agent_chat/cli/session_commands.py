@@ -34,6 +34,8 @@ def start(request: Request) -> Reply:
     session = started.session
     about = f"session {session.name} of {session.agent}, connection {session.connection}"
     others = [f"{each.id} of {each.agent}, since {sessions.since(each)}" for each in started.namesakes]
+    # A shell is to evaluate this text. Names hold no sign that means something to one (`names.fault_of_name`); nothing
+    # else that a caller chose may stand in it.
     return Reply(
         data={**workspace.where(), "session": to_json(session), "token": started.token},
         text=f": {about}\nexport AGENT_CHAT_TOKEN={started.token}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_chat.cli import output
 from agent_chat.cli.acting import agent_text, bounds_of, guard_of, skips_of
 from agent_chat.cli.command import Reply
-from agent_chat.cli.page_reply import late_line, message_fields, page_text, page_warnings, vouched_page
+from agent_chat.cli.page_reply import late_line, lost_line, message_fields, page_text, page_warnings, vouched_page
 from agent_chat.errors import ChatError
 from agent_chat.operations import reading, waiting
 from agent_chat.operations.participants import participant
@@ -200,7 +200,7 @@ class _Watcher:
             data=channel.where(),
             stream=documents,
             text=text,
-            warnings=(late, *warnings) if late and self._request.as_json else warnings,
+            warnings=(*filter(None, (late, lost_line(page).strip())), *warnings) if self._request.as_json else warnings,
             after=None if self._after is not None else lambda: self._advance(page, agent),
             error=page.error,
         )

@@ -1,7 +1,7 @@
 """Who is there: who waits now and on what, and when each was last seen.
 
 Presence is derived from what an agent itself did here, never from what others do to it: a lock that its waiting call
-holds and that ends with its process, and the time when it last read, posted or waited.
+holds and that ends with its process, and the time when it last read, posted, waited or moved its cursor.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from agent_chat.storage.channel import Channel
 
 MESSAGES = "messages"
+# Whoever looks at the lock has it for a moment.
+FIRST_TRY_SECONDS = 0.05
 
 
 class Presence:
@@ -28,24 +30,29 @@ class Presence:
         self._waits = waits
         self._clock = channels[0].workspace.clock
         self._held: list[FileLock] = []
-        for channel, agent in self._channels:
-            self._hold(channel, agent)
+        self._missing: list[tuple[Channel, str]] = [each for each in self._channels if not self._holds(*each)]
         self._beaten_at = self._clock.monotonic()
         self._note()
 
-    def _hold(self, channel: Channel, agent: str) -> None:
-        """Takes the lock that shows the agent as waiting; several calls of one name share it."""
+    def _holds(self, channel: Channel, agent: str) -> bool:
+        """Takes the lock that shows the agent as waiting, which several calls of one name share.
+
+        False while somebody looks at it, so that it has to be tried again.
+        """
         files = channel.workspace.files
         lock = FileLock(files, channel.layout.waiting(agent), channel.workspace.clock)
         try:
             files.make_folder(channel.layout.cursors)
-            if lock.acquire(0.05, shared=True):
-                self._held.append(lock)
+            if not lock.acquire(FIRST_TRY_SECONDS, shared=True):
+                return False
+            self._held.append(lock)
         except (OSError, ChatError) as error:
             self.warnings += (f"{channel.name} does not show {agent} as waiting: {error}",)
+        return True
 
     def beat(self) -> None:
-        """Writes down, once a minute, that the agent is still there."""
+        """Writes down, once a minute, that the agent is still there; takes what locks it could not have before."""
+        self._missing = [each for each in self._missing if not self._holds(*each)]
         now = self._clock.monotonic()
         if now - self._beaten_at >= GRAIN_SECONDS:
             self._beaten_at = now

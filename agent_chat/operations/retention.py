@@ -72,7 +72,7 @@ def term_of(workspace: Workspace) -> Term:
 
 
 def prune(channel: Channel, term: Term, *, dry_run: bool = False, progress: Progress | None = None) -> Pruned:
-    """Removes what is due, batch after batch, until nothing is; fails with the code of a journal that is pending."""
+    """Removes what is due now, batch after batch; fails with the code of a journal that is pending."""
     channel.require_settled(*JOURNALS)
     unread: list[OSError] = []
     plan = _planned(channel, term, unread, progress=progress)
@@ -94,6 +94,10 @@ def prune(channel: Channel, term: Term, *, dry_run: bool = False, progress: Prog
             break
         removed += batch.removed
         kept += batch.kept
+    try:
+        _forget_taken_back(channel, term)
+    except (ChatError, OSError) as error:
+        failed = failed or error
     ordered = tuple(sorted(kept, key=lambda each: each.seq))
     return Pruned(removed=tuple(removed), kept=ordered, error=failed or next(iter(unread), None))
 
@@ -121,6 +125,7 @@ def prune_hourly(channel: Channel, term: Term) -> Pruned | None:
             with channel.mutation(seconds=HOURLY_LOCK_SECONDS) as mutation:
                 mutation.require_settled(*JOURNALS)
                 pruned = _remove(mutation, plan.goes[:BATCH], term, unread)
+        _forget_taken_back(channel, term, seconds=HOURLY_LOCK_SECONDS)
         return pruned.replace(error=next(iter(unread), None))
     except ChatError as error:
         if error.code == "CHANNEL_BUSY" or error.code in [journal.pending for journal in JOURNALS]:
@@ -244,7 +249,8 @@ def _remove(mutation: Mutation, batch: Sequence[Stored], term: Term, unread: lis
         new = [each for each in entries if known.get(each.file) != each.sha256]
         if new:
             channel.messages.tombstones.append(new)
-        _forget(mutation, [each.file for each in entries], term)
+        MessageIndex(channel).forget([each.file for each in entries])
+        mutation.remove_leftovers()
         mutation.remove(*(each.file for each in entries))
     return Pruned(removed=tuple(each.seq for each in entries), kept=tuple(kept))
 
@@ -274,16 +280,24 @@ def _tombstone(channel: Channel, stored: Stored) -> Tombstone | None:
     return entry
 
 
-def _forget(mutation: Mutation, files: Sequence[str], term: Term) -> None:
-    """Removes what else holds the text of some files: caches, temporaries, and messages that were taken back."""
-    channel = mutation.channel
-    MessageIndex(channel).forget(files)
-    mutation.remove_leftovers()
-    for name in channel.workspace.files.list_if_there(channel.layout.cache):
-        if not name.startswith(layout.TAKEN_BACK_PREFIX):
-            continue
-        path = channel.layout.cached(name)
-        status = channel.workspace.files.status(path)
-        if is_file(status) and status.st_size and term.is_over(status.st_mtime):
-            # Its name stays: it is the trace of a number that was used.
+def _forget_taken_back(channel: Channel, term: Term, *, seconds: float | None = None) -> None:
+    """Empties messages that were taken back and are older than the term; their names are traces of used numbers."""
+    due = _taken_back(channel, term)
+    if not due:
+        return
+    with channel.mutation(seconds=seconds) as mutation:
+        for path in _taken_back(channel, term):
             publication.replace(mutation.files, mutation.write_temporary(b""), path)
+
+
+def _taken_back(channel: Channel, term: Term) -> list[str]:
+    """Returns the paths of messages that were taken back, hold something and are older than the term."""
+    files = channel.workspace.files
+    found: list[str] = []
+    for name in files.list_if_there(channel.layout.cache):
+        if name.startswith(layout.TAKEN_BACK_PREFIX):
+            path = channel.layout.cached(name)
+            status = files.status(path)
+            if is_file(status) and status.st_size and term.is_over(status.st_mtime):
+                found.append(path)
+    return found

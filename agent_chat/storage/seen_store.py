@@ -1,4 +1,4 @@
-"""When each agent was last seen in a channel: it read, posted or waited there.
+"""When each agent was last seen in a channel: it read, posted, waited or moved its cursor there.
 
 A file in the cache says when, to the minute, and on what the agent waits; whether it still does, only the lock of a
 waiting call tells. Nobody else's traffic refreshes it. Where the file is gone, the time of the agent's cursor counts.
@@ -29,7 +29,10 @@ _VERSION = "1"
 
 
 class Seen(Value):
-    """When an agent was last seen, in POSIX seconds, and on what it waited then, "" where it did not."""
+    """When an agent was last seen, in POSIX seconds, and on what it waited last, "" where it never did.
+
+    Whether it still waits only its lock tells.
+    """
 
     at: float
     waits: str = ""

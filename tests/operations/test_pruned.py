@@ -115,9 +115,13 @@ def test_a_renumbered_message_that_stays_is_found_by_its_old_number(tmp_path: Pa
     assert room.message("9").seq == 2
 
 
-def test_waiting_for_a_reply_to_what_went_is_refused(kept: KeepingRoom) -> None:
-    done = run(["wait", "dev", "--as", "bob", "--reply-to", "2", "--timeout", "0"], kept.root, workspace=kept.workspace)
-    assert (done.status, done.code) == (2, "MESSAGE_PRUNED")
+def test_a_reply_to_what_went_can_be_waited_for(kept: KeepingRoom) -> None:
+    wait = ["wait", "dev", "--as", "bob", "--reply-to", "2", "--timeout", "0", "--json"]
+    waited = run(wait, kept.root, workspace=kept.workspace)
+    assert (waited.status, waited.json["timed_out"]) == (1, True)
+    kept.post("carol", "an answer", "text", reply="2")
+    ended = run(wait, kept.root, workspace=kept.workspace)
+    assert (ended.status, [message["title"] for message in ended.json["messages"]]) == (0, ["an answer"])
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "torn": lambda data: data[:-3],
     "torn in its head": lambda data: data[:7],
     "one bit": lambda data: data.replace(b"one", b"ond"),
-    "of a later version": lambda data: sealed(data.partition(b"\n")[2], b"3"),
+    "of a later version": lambda data: sealed(data.partition(b"\n")[2], b"4"),
     "without a sum": lambda data: b"1\n" + data.partition(b"\n")[2],
     "more after it": lambda data: data + b"\nx",
     "twice": lambda data: data + data,
