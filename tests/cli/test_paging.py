@@ -50,9 +50,7 @@ def for_bob(count: int) -> list[int]:
 
 @pytest.mark.parametrize("command", [("read",), ("wait", "--timeout", "0")], ids=["read", "wait"])
 @pytest.mark.parametrize("count", [400, pytest.param(COUNT, marks=pytest.mark.slow)])
-def test_each_message_comes_once_in_order_within_the_bounds(
-    tmp_path: Path, command: tuple[str, ...], count: int
-) -> None:
+def test_each_comes_once_in_order_within_the_bounds(tmp_path: Path, command: tuple[str, ...], count: int) -> None:
     root = planted(tmp_path / "root", count)
     found = pages(root, command, wanted=count)
     assert [message["seq"] for page in found for message in page] == for_bob(count)

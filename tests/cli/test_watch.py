@@ -1,7 +1,8 @@
-"""Watch in the test's own process, with a clock that it turns: what is shown, what is told once, what an idle one costs."""
+"""Watch in the test's own process, with a clock that it turns: what is shown and told, and what an idle one costs."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -219,8 +220,8 @@ def test_an_idle_watch_opens_nothing_twice_and_is_not_busy(room: Room, monkeypat
 
 
 def test_a_cursor_that_is_past_the_end_is_told_of_once(room: Room) -> None:
-    plant(room.path / "dev" / ".cursors" / "bob.txt", "9\n")
     room.post("one")
+    plant(room.path / "dev" / ".cursors" / "bob.txt", "9\n")
     done = room.watch("dev")
     assert done.stdout == ""
     assert done.stderr.count("the cursor of bob is at #9") == 1
@@ -254,8 +255,6 @@ def test_chat_that_is_switched_off_ends_it_before_more_is_shown(room: Room) -> N
 
 
 def test_a_session_that_ended_watches_no_more(room: Room) -> None:
-    import re
-
     started = room.must("session", "start", "--as", "bob").stdout
     token = next(iter(re.findall(r"[0-9A-Za-z_-]+\.[0-9A-Za-z_-]{16,}", started)))
     signed = {"AGENT_CHAT_ROOT": str(room.path), "AGENT_CHAT_TOKEN": token}

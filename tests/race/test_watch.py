@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,6 @@ from tests.support.processes import Cli, finish
 from tests.support.roots import Root, make_root, tree
 
 if TYPE_CHECKING:
-    import subprocess
     from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")]
@@ -169,17 +170,8 @@ def test_rosters_at_the_same_time_see_nobody_who_is_not_there(root: Root) -> Non
     child.kill()
     child.communicate()
     words = ("-c", "import sys\nfrom tests.race.test_watch import look; look(sys.argv[1])", str(root.path))
-    lookers = [
-        Cli(root.path).start(stdout=-1, **{"executable": None}) if False else _looker(root, words) for _ in range(3)
-    ]
+    lookers = [subprocess.Popen([sys.executable, *words], env=Cli(root.path).environment) for _ in range(3)]
     assert [looker.wait(30) for looker in lookers] == [0, 0, 0]
-
-
-def _looker(root: Root, words: tuple[str, ...]) -> subprocess.Popen[bytes]:
-    import subprocess
-    import sys
-
-    return subprocess.Popen([sys.executable, *words], env=Cli(root.path).environment)
 
 
 def look(path: str) -> None:
