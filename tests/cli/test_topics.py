@@ -41,7 +41,7 @@ def test_a_topic_that_is_allowed_is_kept_as_it_is(root: Root, topic: str) -> Non
 
 @pytest.mark.parametrize(
     "topic",
-    ("", "a" * 101, "A", "aB", ".a", "_a", "/a", "-a", "a\n", "\na", "a b", "a\t", "a\0", "a,b", "#a", *FOREIGN),
+    ["", "a" * 101, "A", "aB", ".a", "_a", "/a", "-a", "a\n", "\na", "a b", "a\t", "a\0", "a,b", "#a", *FOREIGN],
 )
 @pytest.mark.parametrize("command", ["post", "read", "wait", "watch"])
 def test_any_other_is_refused(root: Root, topic: str, command: str) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from agent_chat.operations import messages, reading, waiting
 from agent_chat.operations.presence import AWAY_SECONDS, Absent, Presence, absent
-from agent_chat.operations.skipping import NOTHING
 from agent_chat.storage.channel import Channel
 from agent_chat.storage.seen_store import GRAIN_SECONDS, Seen
 from tests.operations.room import Room, bounds
@@ -16,6 +15,7 @@ from tests.support.cli import START, FaultyFiles, workspace_on
 
 if TYPE_CHECKING:
     from agent_chat.errors import ChatError
+    from agent_chat.storage.message_store import Stored
 
 
 def waits(room: Room) -> list[str]:
@@ -25,10 +25,14 @@ def waits(room: Room) -> list[str]:
     return found
 
 
-def request(room: Room, timeout: float = 1.0, **options: object) -> waiting.Request:
-    given: dict[str, object] = {"skips": NOTHING, **options}
+def request(room: Room, timeout: float = 1.0, reply_to: Stored | None = None) -> waiting.Request:
     return waiting.Request(
-        channels=(room.reopened(),), agents=("bob",), timeout=timeout, interval=0.2, bounds=bounds(), **given
+        channels=(room.reopened(),),
+        agents=("bob",),
+        timeout=timeout,
+        interval=0.2,
+        bounds=bounds(),
+        reply_to=reply_to,
     )
 
 
@@ -133,18 +137,6 @@ def test_a_wait_that_cannot_be_shown_says_so_and_waits(room: Room, code: int) ->
     outcome = waiting.wait(request(room).replace(channels=(channel,)))
     assert len(outcome.pages) == 1
     assert [text.partition(":")[0] for text in outcome.warnings] == ["dev does not show bob as waiting"]
-
-
-def test_a_wait_for_a_task_is_shown_as_one(room: Room) -> None:
-    channel = room.reopened()
-    assert channel is not None
-    there = Presence((channel,), ("bob",), "task 1")
-    try:
-        seen = room.channel.seen.load("bob")
-        assert seen is not None
-        assert (waits(room), seen.waits) == (["bob"], "task 1")
-    finally:
-        there.end()
 
 
 def test_a_lock_that_cannot_be_looked_at_hides_no_other(room: Room) -> None:
