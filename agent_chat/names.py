@@ -152,10 +152,14 @@ def fault_of_task_id(text: str) -> str | None:
     return "it has two dots in a row" if ".." in text else None
 
 
+def is_topic(text: str) -> bool:
+    """Tells whether a text can be a message's topic."""
+    return 1 <= len(text) <= 100 and text[0] not in "._/-" and _TOPIC_CHARACTERS.issuperset(text)
+
+
 def topic_name(text: str) -> str:
     """Returns a checked message topic; refuses with MESSAGE_INVALID."""
-    good = 1 <= len(text) <= 100 and text[0] not in "._/-" and _TOPIC_CHARACTERS.issuperset(text)
-    if not good:
+    if not is_topic(text):
         raise ChatError(
             "MESSAGE_INVALID",
             f"{quoted(text)} is no topic: 1 to 100 of a-z 0-9 . _ / -, beginning with a letter or digit",

@@ -25,7 +25,7 @@ GONE_SECONDS = 7 * 86_400.0
 
 
 class _Present(Value):
-    """Somebody of a channel, agent or person: whether it waits now, when it was last seen, and what it last said of itself."""
+    """Somebody of a channel: whether it waits now, when it was last seen, and what it last said of itself."""
 
     name: str
     waits: bool

@@ -6,7 +6,7 @@ besides the messages. Replies never keep what they answer: a tombstone is enough
 
 from __future__ import annotations
 
-from agent_chat import names
+from agent_chat import names, timestamps
 from agent_chat.errors import DAMAGED, ChatError
 from agent_chat.operations import lock_records, markers, task_records
 from agent_chat.operations.late import arrivals, is_for
@@ -143,8 +143,13 @@ def load_grounds(channel: Channel, numbers: Numbers, term: Term) -> Grounds:
         # Where nobody can tell what came below a cursor, all may have.
         cursors[names.fold(name)] = 0 if cursor is None or found.unnamed else cursor.seq
     readers: list[Reader] = []
-    for folded, seen in sorted(channel.seen.every().items()):
-        if not term.is_over(seen.at):
+    seen_at = {folded: seen.at for folded, seen in channel.seen.every().items()}
+    for name in channel.meta.members + channel.meta.humans:
+        # Where nothing tells when somebody was seen, since the cache was deleted, what it posted does.
+        if names.fold(name) not in seen_at:
+            seen_at[names.fold(name)] = _posted_at(channel, numbers, name)
+    for folded, at in sorted(seen_at.items()):
+        if not term.is_over(at):
             spelled = channel.meta.spelled(folded) or folded
             readers.append(Reader(name=spelled, cursor=cursors.get(folded, 0)))
     fences, damaged = _fences(channel)
@@ -160,6 +165,20 @@ def load_grounds(channel: Channel, numbers: Numbers, term: Term) -> Grounds:
         late=late,
         damaged=damaged,
     )
+
+
+def _posted_at(channel: Channel, numbers: Numbers, name: str) -> float:
+    """Returns when somebody last posted, as the message says, 0 where that cannot be told."""
+    start = names.fold(name) + "-"
+    for seq, files in numbers.before(numbers.highest + 1):
+        own = [file for file in files if names.fold(file.partition("-")[2]).startswith(start)]
+        for stored in channel.messages.stored(seq, own) if own else ():
+            if names.same(stored.message.sender, name):
+                try:
+                    return timestamps.parse(stored.message.created)
+                except timestamps.TimestampError:
+                    continue
+    return 0.0
 
 
 def _fences(channel: Channel) -> tuple[dict[int, str], dict[str, str]]:

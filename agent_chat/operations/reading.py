@@ -267,12 +267,17 @@ def thread(channel: Channel, root: Stored | Tombstone, numbers: Numbers, bounds:
     """
     start = min(own_numbers(root)) - 1
     every = list(scan(channel, numbers, start))
+    gone = channel.messages.tombstones.load() if numbers.removed is not None else []
     members = own_numbers(root)
     files = {root.file}
     grown = True
     while grown:
         # A message that was renumbered comes after its answers, so one pass is not always enough.
         grown = False
+        for removed in gone:  # what answers one of them is in the thread all the same
+            if removed.reply_to in members and removed.seq not in members:
+                members |= own_numbers(removed)
+                grown = True
         for stored in every:
             if stored.message.reply_to in members and stored.file not in files:
                 files.add(stored.file)

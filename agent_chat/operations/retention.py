@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from agent_chat import timestamps
+from agent_chat import names, timestamps
 from agent_chat.errors import ChatError
 from agent_chat.operations import keeping
 from agent_chat.operations.messages import content_of
@@ -251,7 +251,9 @@ def _remove(mutation: Mutation, batch: Sequence[Stored], term: Term, unread: lis
             channel.messages.tombstones.append(new)
         MessageIndex(channel).forget([each.file for each in entries])
         mutation.remove_leftovers()
-        mutation.remove(*(each.file for each in entries))
+        failed = mutation.remove_each([each.file for each in entries])
+        unread += failed.values()
+        entries = [each for each in entries if each.file not in failed]
     return Pruned(removed=tuple(each.seq for each in entries), kept=tuple(kept))
 
 
@@ -266,7 +268,8 @@ def _tombstone(channel: Channel, stored: Stored) -> Tombstone | None:
         sender=message.sender,
         created=message.created,
         sha256=sha256_of(data),
-        topic=message.topic,
+        topic=message.topic if names.is_topic(message.topic) else "",
+        reply_to=message.reply_to,
         key=message.key,
         content=content,
         status=message.status if message.is_audit else "",

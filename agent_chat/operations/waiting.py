@@ -158,9 +158,8 @@ class _Watch:
 
     def go_on(self, page: Page) -> None:
         """Goes on behind a page that was shown."""
-        if self.after is None:
-            self.since = page.passed
-        else:
+        self.since = page.passed
+        if self.after is not None:
             self.after = page.passed
         self._over = None
         self._position = 0

@@ -39,6 +39,7 @@ class Tombstone(Value):
     created: str
     sha256: str
     topic: str = ""
+    reply_to: int | None = None
     key: str = ""
     content: str = ""
     status: str = ""
@@ -61,6 +62,8 @@ def to_json(tombstone: Tombstone) -> dict[str, object]:
     fields: dict[str, object] = {"seq": tombstone.seq, "file": tombstone.file, "from": tombstone.sender}
     if tombstone.topic:
         fields["topic"] = tombstone.topic
+    if tombstone.reply_to is not None:
+        fields["reply_to"] = tombstone.reply_to
     fields["created"] = tombstone.created
     for name in ("key", "content", "status", "transaction"):
         if tombstone.__dict__[name]:
@@ -92,14 +95,18 @@ def parse_line(line: bytes) -> Tombstone:
         fields = json_codec.object_of(json_codec.decode(line[len(_START) :]))
     except ValueError as error:
         raise TombstoneError(str(error)) from error
-    seq, was = fields.get("seq"), fields.get("was", [])
+    seq, was, reply_to = fields.get("seq"), fields.get("was", []), fields.get("reply_to")
     if not _is_seq(seq):
         raise TombstoneError("it has no seq")
     texts = {name: fields.get(name, "") for name in ("file", "from", "created", "sha256", *_OPTIONAL)}
     wrong = [name for name, value in texts.items() if not isinstance(value, str)]
     if wrong or not isinstance(was, list) or not all(map(_is_seq, was)):
         raise TombstoneError(f"{wrong[0] if wrong else 'was'} is of the wrong kind")
+    if type(reply_to) is not int and reply_to is not None:
+        raise TombstoneError("reply_to is of the wrong kind")
     found = {name: str(value) for name, value in texts.items()}
+    if found["topic"] and not names.is_topic(found["topic"]):
+        raise TombstoneError("its topic is none")
     head = found["file"].partition("-")[0]
     if not (head.isascii() and head.isdigit() and len(head) <= 10 and int(head) == seq) or "\n" in found["file"]:
         raise TombstoneError("its file has another number")
@@ -114,6 +121,7 @@ def parse_line(line: bytes) -> Tombstone:
         sender=found["from"],
         created=found["created"],
         sha256=found["sha256"],
+        reply_to=reply_to,
         was=tuple(was),
         **{name: found[name] for name in _OPTIONAL},
     )

@@ -25,6 +25,7 @@ from agent_chat.storage.seen_store import SeenStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from agent_chat.records.channel_meta import ChannelMeta
@@ -304,12 +305,22 @@ class Mutation:
         self.files.replace(self._layout.file(name), self._layout.file(new_name))
         self.files.sync_folder(self._layout.folder)
 
-    def remove(self, *file_names: str) -> None:
-        """Removes files of the channel, durably."""
+    def remove(self, name: str) -> None:
+        """Removes a file of the channel, durably."""
+        for error in self.remove_each([name]).values():
+            raise error
+
+    def remove_each(self, file_names: Sequence[str]) -> dict[str, OSError]:
+        """Removes files of the channel, durably; returns what kept some, and none of the others, from being removed."""
         assert self._lock.held
+        failed: dict[str, OSError] = {}
         for name in file_names:
-            self.files.remove(self._layout.file(name))
+            try:
+                self.files.remove(self._layout.file(name))
+            except OSError as error:
+                failed[name] = error
         self.files.sync_folder(self._layout.folder)
+        return failed
 
     def move_away(self, target: str) -> None:
         """Renames the folder of the channel, durably: from then on there is no such channel.

@@ -141,7 +141,7 @@ class CursorStore:
         return [self._layout.cursors_file(name) for name in sorted(names) if name.endswith((LOCK_END, WAITING_END))]
 
     def waiting(self, failures: list[tuple[str, ChatError | OSError]]) -> list[str]:
-        """Returns the folded names of the agents whose `wait` or `watch` holds its lock now; adds what could not be told."""
+        """Returns the folded names of the agents that `wait` or `watch` now; adds what could not be told."""
         found: list[str] = []
         for name in sorted(self._workspace.files.list_if_there(self._layout.cursors)):
             agent = name[: -len(WAITING_END)]

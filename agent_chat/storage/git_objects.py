@@ -104,6 +104,8 @@ class GitObjects:
             store = place.path
             if place.missing:
                 doubts.append(CannotTellError(f"{store} is missing"))
+                if len(doubts) > _MAX_STORES:
+                    break
             elif store not in stores:
                 if len(stores) == _MAX_STORES:
                     doubts.append(CannotTellError("it borrows from too many others"))

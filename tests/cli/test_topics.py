@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# Letters and digits all of them, but not those of a topic.
+FOREIGN = ("\u00e4", "\uff41", "\u0663", "\u0442\u0435\u043c\u0430")
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Root:
     return make_root(tmp_path / "root")
@@ -37,27 +41,7 @@ def test_a_topic_that_is_allowed_is_kept_as_it_is(root: Root, topic: str) -> Non
 
 @pytest.mark.parametrize(
     "topic",
-    [
-        "",
-        "a" * 101,
-        "A",
-        "aB",
-        ".a",
-        "_a",
-        "/a",
-        "-a",
-        "a\n",
-        "\na",
-        "a b",
-        "a\t",
-        "ä",
-        "ａ",
-        "٣",
-        "тема",
-        "a\0",
-        "a,b",
-        "#a",
-    ],
+    ["", "a" * 101, "A", "aB", ".a", "_a", "/a", "-a", "a\n", "\na", "a b", "a\t", "a\0", "a,b", "#a", *FOREIGN],
 )
 @pytest.mark.parametrize("command", ["post", "read", "wait", "watch"])
 def test_any_other_is_refused(root: Root, topic: str, command: str) -> None:

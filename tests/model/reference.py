@@ -85,13 +85,16 @@ class Reference:
         """An agent's cursor; one at 0 where none is stored."""
         return self.cursors.get(agent) or Cursor()
 
-    def page(self, agent: str, limit: int, *, everything: bool) -> Shown:
-        """What a read must show: whole units, as many messages as the limit lets in, audit messages besides."""
+    def page(self, agent: str, limit: int, *, everything: bool, skipped: tuple[str, ...] = ()) -> Shown:
+        """What a read must show: whole units, as many messages as the limit lets in, audit messages besides.
+
+        Messages of `skipped` senders are passed over, unless everything is to be shown.
+        """
         passed = self.cursor(agent).seq
         files: list[str] = []
         count = 0
         for seq, unit in self.units(passed):
-            here = [said for said in unit if everything or said.is_for(agent)]
+            here = [said for said in unit if everything or (said.is_for(agent) and said.sender not in skipped)]
             speech = sum(not said.audit for said in here)
             if here and count and count + speech > limit:
                 return Shown(files, passed, True)
@@ -100,8 +103,8 @@ class Reference:
             passed = seq
         return Shown(files, max(passed, self.highest), False)
 
-    def late(self, agent: str) -> list[str]:
-        """What arrived below an agent's cursor since it was stored."""
+    def late(self, agent: str, skipped: tuple[str, ...] = ()) -> list[str]:
+        """What arrived below an agent's cursor since it was stored, but for that of `skipped` senders."""
         cursor = self.cursors.get(agent)
         if cursor is None:
             return []
@@ -109,7 +112,7 @@ class Reference:
             said.file
             for said in self.messages.values()
             if said.seq <= cursor.seq and said.arrived > cursor.stored and said.is_for(agent)
-            if said.file not in cursor.announced
+            if said.file not in cursor.announced and said.sender not in skipped
         )
 
     def waiting(self) -> set[str]:

@@ -13,6 +13,7 @@ from agent_chat.operations import channels, doctor, keeping, markers, messages, 
 from agent_chat.operations.lost import Lost
 from agent_chat.operations.mending import mend
 from agent_chat.operations.messages import Draft
+from agent_chat.operations.skipping import Skips
 from tests.model.machine import AGENTS, TICK, Machine
 from tests.model.reference import Reference
 from tests.operations.room import bounds
@@ -125,17 +126,27 @@ class Talk(Machine):
                 assert {**self.model[name].removed, **self.model[name].messages}[result.file].title == draft.title
         self.settle()
 
-    @rule(name=names, agent=agents, limit=st.sampled_from([1, 2, 50]), everything=st.booleans(), peek=st.booleans())
-    def read(self, name: str, agent: str, limit: int, everything: bool, peek: bool) -> None:
-        """A page shows what the reference says, and the cursor moves over just that."""
+    @rule(
+        name=names,
+        agent=agents,
+        limit=st.sampled_from([1, 2, 50]),
+        everything=st.booleans(),
+        peek=st.booleans(),
+        skip=st.none() | agents,
+    )
+    def read(self, name: str, agent: str, limit: int, everything: bool, peek: bool, skip: str | None) -> None:
+        """A page shows what the reference says, and the cursor moves over just that and what is skipped."""
+        skipped = () if skip is None else (skip,)
         model = self.model[name]
         if not model.knows(agent):
             return
-        wanted, late, cursor = model.page(agent, limit, everything=everything), model.late(agent), model.cursor(agent)
+        wanted = model.page(agent, limit, everything=everything, skipped=skipped)
+        late, cursor = model.late(agent, () if everything else skipped), model.cursor(agent)
 
         def act() -> Page:
             channel = self.channel(name, faulty=True)
-            page = reading.read_page(channel, agent, bounds(limit), after=None, everything=everything)
+            skips = Skips(senders=skipped)
+            page = reading.read_page(channel, agent, bounds(limit), after=None, everything=everything, skips=skips)
             if page.error is not None:
                 raise page.error
             assert [stored.file for stored in page.stored] == wanted.files

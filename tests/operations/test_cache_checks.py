@@ -322,11 +322,11 @@ def test_nonsense_with_the_right_sum_stops_nobody(room: StateRoom, name: str, te
 # --- what cannot be read --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [LOCKS_FILE, MESSAGES_FILE, HIGHLIGHTS_FILE])
+@pytest.mark.parametrize("name", [LOCKS_FILE, MESSAGES_FILE, HIGHLIGHTS_FILE, "seen-bob"])
 @pytest.mark.parametrize("kind", ["folder", "link"])
 def test_what_is_no_file_is_found_and_left_to_a_person(room: StateRoom, name: str, kind: str) -> None:
     path, target = cache(room, name), room.folder / "_meta.json"
-    path.unlink()
+    path.unlink(missing_ok=True)
     path.mkdir() if kind == "folder" else path.symlink_to(target)
     (told,) = found(room)
     assert (told.path, told.message, told.remedy) == (
@@ -339,8 +339,9 @@ def test_what_is_no_file_is_found_and_left_to_a_person(room: StateRoom, name: st
     assert tree(room.root) == before
 
 
-@pytest.mark.parametrize("name", [LOCKS_FILE, MESSAGES_FILE, HIGHLIGHTS_FILE])
+@pytest.mark.parametrize("name", [LOCKS_FILE, MESSAGES_FILE, HIGHLIGHTS_FILE, "seen-bob"])
 def test_what_cannot_be_read_is_found_and_removed(room: StateRoom, name: str) -> None:
+    room.reopened().seen.note("bob")
     files = FaultyFiles(str(room.root), room.clock, at=1, code=13, only=("read_file",), where=name, forever=True)
     channel = room.on(files)
     examined = doctor.examine(channel)
@@ -351,11 +352,11 @@ def test_what_cannot_be_read_is_found_and_removed(room: StateRoom, name: str) ->
         "it cannot be read: Permission denied",
     )
     assert mending.mend(channel, examined) == [f"removed {cache(room, name)}"]
-    assert name not in caches(room)
+    assert not cache(room, name).exists()
 
 
 @pytest.mark.parametrize("kind", [b"", b"1 00000000\nx", b"garbage"])
 def test_a_damaged_one_counts_as_none_and_is_no_finding(room: StateRoom, kind: bytes) -> None:
-    for name in caches(room):
+    for name in {*caches(room), "seen-bob"}:
         cache(room, name).write_bytes(kind)
     assert found(room) == []

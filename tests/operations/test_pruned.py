@@ -306,3 +306,9 @@ def test_the_doctor_names_what_another_clone_removed(kept: KeepingRoom) -> None:
     assert finding.id == "tombstone.agrees"
     assert "0002-alice-two.md" in finding.message
     assert kept.clock.now() > START
+
+
+def test_a_thread_goes_on_below_what_went_in_the_middle(kept: KeepingRoom) -> None:
+    kept.post("carol", "an answer to an answer", "text", reply="3")
+    shown = run(["thread", "dev", "2", "--json"], kept.root, workspace=kept.workspace).json
+    assert [message["title"] for message in shown["messages"]] == ["an answer to an answer"]
