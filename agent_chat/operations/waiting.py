@@ -26,14 +26,14 @@ DEFAULT_TIMEOUT = 110.0
 DEFAULT_INTERVAL = 0.2
 # Not every file system moves a folder's time when a file comes, so it is listed now and then all the same.
 LONGEST_TRUST_SECONDS = 5.0
-GUARD_SECONDS = 1.0
+GUARD_SECONDS = 0.5
 
 
 class Request(Value):
     """What is waited for. `agents` has the agent as each channel spells it; `reply_to` is a message of the only one, or
     what retention kept of it.
 
-    `guard` is asked once a second, and before anything is shown; it fails where the wait may not go on. Who is
+    `guard` is asked twice a second, and before anything is shown; it fails where the wait may not go on. Who is
     `tolerant` is told of a channel that cannot be looked at, and goes on with the others.
     """
 
@@ -62,7 +62,7 @@ class Request(Value):
 
 
 class Guarded:
-    """Sleeps, and asks a guard once a second, whatever the interval of the wait is."""
+    """Sleeps, and asks a guard twice a second, whatever the interval of the wait is."""
 
     def __init__(self, clock: Clock, guard: Callable[[], None] | None) -> None:
         self._clock = clock
