@@ -74,7 +74,7 @@ class Guarded:
         until = self._clock.monotonic() + seconds
         left = seconds
         while left > 0:
-            self._clock.sleep(left if self._guard is None else min(left, max(self._next - self._clock.monotonic(), 0)))
+            self._clock.sleep(left if self._guard is None else min(left, GUARD_SECONDS))
             now = self._clock.monotonic()
             if now >= self._next:
                 self.ask()
