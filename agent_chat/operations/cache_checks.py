@@ -42,11 +42,15 @@ def check(channel: Channel, stored: Sequence[Stored]) -> Iterator[Finding]:
             yield _finding(channel, name, "it is no ordinary file", remedy="move it away")
     for name in (*FILES, *(name for name in there if name.startswith(SEEN_PREFIX))):
         try:
-            if not is_file(channel.workspace.files.status(channel.layout.cached(name))):
+            try:
+                ordinary = _is_readable(channel, name)
+            except OSError:
+                # It would be removed, with what it tells; so one failure of the disk is not taken for damage.
+                ordinary = _is_readable(channel, name)
+            if ordinary:
+                usable.append(name)
+            else:
                 yield _finding(channel, name, "it is no ordinary file", remedy="move it away; it is made anew")
-                continue
-            channel.workspace.files.read_file(channel.layout.cached(name), 0)
-            usable.append(name)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -61,6 +65,15 @@ def check(channel: Channel, stored: Sequence[Stored]) -> Iterator[Finding]:
         told, load = tombstones.numbers().to_bytes(), tombstones.load()
         if told != RemovedNumbers.of((each.seq, each.file) for each in load).to_bytes():
             yield _finding(channel, TOMBSTONES_FILE, "what it tells of the tombstones is not so")
+
+
+def _is_readable(channel: Channel, name: str) -> bool:
+    """Tells whether a cache is an ordinary file; fails with OSError where that cannot be told, or it cannot be read."""
+    path = channel.layout.cached(name)
+    if not is_file(channel.workspace.files.status(path)):
+        return False
+    channel.workspace.files.read_file(path, 0)
+    return True
 
 
 def _finding(channel: Channel, name: str, message: str, *, remedy: str = "") -> Finding:

@@ -65,12 +65,14 @@ def arrivals(channel: Channel, concerns: Callable[[Message], bool], cursor: Curs
     if cursor is None or cursor.count is None or cursor.names_sum is None:
         return Late()
     count, total = numbers.known_at(cursor.seq)
-    if (count, total) == (cursor.count, cursor.names_sum):
+    namesakes = _namesakes(channel, cursor, numbers)
+    if (count, total) == (cursor.count, cursor.names_sum) and not namesakes:
         return Late()
     if count < cursor.count and numbers.removed is None and channel.messages.has_tombstones():
         return Late()  # retention began while we listed; the next look sees what it removed
     since = cursor.written_at - cursor.listed_before / 1000
     names, unnamed = _candidates(channel, cursor, numbers, since)
+    names = [*names, *(name for name in namesakes if name not in names)]
     found: list[Stored] = []
     unsettled: list[str] = []
     set_aside: list[str] = []
@@ -101,6 +103,12 @@ def arrivals(channel: Channel, concerns: Callable[[Message], bool], cursor: Curs
         set_aside=tuple(set_aside),
         error=error,
     )
+
+
+def _namesakes(channel: Channel, cursor: Cursor, numbers: Numbers) -> list[str]:
+    """Returns the files below a cursor that have the name of a removed message, are none, and were not announced."""
+    names = [name for name in numbers.also_removed(cursor.seq) if name not in cursor.late]
+    return channel.messages.tombstones.unlike(names) if names else []
 
 
 def _as_in_its_unit(channel: Channel, numbers: Numbers, name: str) -> Loaded:

@@ -102,7 +102,7 @@ def check_tombstones(channel: Channel, stored: Sequence[Stored], removed: Sequen
     for item in stored:
         others = of_number.get(item.message.seq, [])
         path = channel.layout.file(item.file)
-        if others and all(each.file != item.file for each in others):
+        if others:
             found = sha256_of(channel.workspace.files.read_file(path, MAX_FILE_BYTES))
             if all(each.sha256 != found for each in others):
                 yield Finding(

@@ -149,10 +149,10 @@ class CursorStore:
                 continue
             lock = FileLock(self._workspace.files, self._layout.waiting(agent), self._workspace.clock)
             try:
-                # Who looks at the same instant has it too, for a moment; who waits has it for longer.
+                # Who looks at the same instant has it too, for a moment and alone; who waits has it for longer, shared.
                 if lock.acquire(LOOK_SECONDS, create=False):
                     lock.release()
-                else:
+                elif not lock.is_held_alone():
                     found.append(agent)
             except FileNotFoundError:
                 continue

@@ -96,6 +96,13 @@ class FileLock:
         finally:
             os.close(descriptor)
 
+    def is_held_alone(self) -> bool:
+        """Whether somebody holds it without sharing it; where no lock can be shared (Windows) that is never told."""
+        if sys.platform == "win32" or not self.acquire(0, shared=True, create=False):
+            return sys.platform != "win32"
+        self.release()
+        return False
+
     def holder(self) -> str:
         """Returns " by process N" where the system tells who holds the lock (Linux: /proc/locks), else ""."""
         try:

@@ -126,8 +126,16 @@ class Numbers:
             return count, total
         more, other = self.removed.known_at(seq)
         # A removal that was interrupted leaves files that are counted among the removed already.
-        both = [name for name in self._between(0, min(seq, self.removed.highest)) if self.removed.has(name)]
+        both = self.also_removed(seq)
         return count + more - len(both), (total + other - names_sum(both)) & _MASK
+
+    def also_removed(self, seq: int) -> list[str]:
+        """Returns the names at or below a number that a removed message had too: of a removal that was interrupted, or
+        of another message that came since.
+        """
+        if self.removed is None:
+            return []
+        return [name for name in self._between(0, min(seq, self.removed.highest)) if self.removed.has(name)]
 
     def present_at(self, seq: int) -> tuple[int, int]:
         """Returns how many messages lie at or below a number, and a sum over their names that tells sets apart."""

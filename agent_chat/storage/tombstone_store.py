@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from agent_chat.records import json_codec
 from agent_chat.records import tombstone as tombstone_record
+from agent_chat.records.digest import sha256_of
+from agent_chat.records.message import MAX_FILE_BYTES
 from agent_chat.storage.cache_file import CacheFile
 from agent_chat.storage.filesystem import NotOrdinaryError
 from agent_chat.storage.layout import TOMBSTONES
@@ -64,6 +66,19 @@ class TombstoneStore:
         found = RemovedNumbers.of((each.seq, each.file) for each in self.load())
         if keep and mark and self._mark(self._status()) == mark:
             cache.store(mark + b"\n" + found.to_bytes())
+        return found
+
+    def unlike(self, file_names: Sequence[str]) -> list[str]:
+        """Returns those of some removed files that are there again with other bytes; fails with OSError."""
+        removed = {(each.file, each.sha256) for each in self.load()}
+        found: list[str] = []
+        for name in file_names:
+            try:
+                data = self._workspace.files.read_file(self._layout.file(name), MAX_FILE_BYTES)
+            except FileNotFoundError:
+                continue
+            if (name, sha256_of(data)) not in removed:
+                found.append(name)
         return found
 
     def append(self, tombstones: Sequence[Tombstone]) -> None:

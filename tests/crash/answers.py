@@ -37,7 +37,8 @@ def reused(history: dict[tuple[str, int], set[Identity]], view: RootView, answer
         if number in history and not identities <= history[number]
     ]
     seq = answer.data.get("seq")
-    if answer.status == 0 and isinstance(seq, int) and not answer.data.get("repeated", False):
+    was_given = not answer.data.get("repeated", False) and "body" not in answer.data
+    if answer.status == 0 and isinstance(seq, int) and was_given:
         highest = max((number for _, number in history), default=0)
         if seq <= highest:
             found.append(f"#{seq} was given after #{highest}")

@@ -161,11 +161,11 @@ class Reference:
             gone.setdefault(said.seq, set()).add(said.file)
         return {said.file for said in self.messages.values() if said.file not in gone.get(said.seq, {said.file})}
 
-    def lost(self, agent: str, passed: int) -> list[int]:
-        """The numbers of what was removed above an agent's cursor, up to where a page ends."""
-        start = self.cursor(agent).seq
+    def lost(self, agent: str, passed: int, skipped: tuple[str, ...] = ()) -> list[int]:
+        """The numbers of what was removed above an agent's cursor, up to where a page ends, but for what it skips."""
+        start, own = self.cursor(agent).seq, (agent, *skipped)
         gone = [said for file, said in self.removed.items() if file not in self.messages]
-        return sorted(s.seq for s in gone if start < s.seq <= passed and s.sender != agent and not s.audit)
+        return sorted(s.seq for s in gone if start < s.seq <= passed and s.sender not in own and not s.audit)
 
     def leaving(self, sent: dict[str, float], seen: dict[str, float], now: float, term: float) -> set[str]:
         """The files that retention removes: what is due, unless something waits for it."""

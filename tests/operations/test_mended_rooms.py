@@ -36,6 +36,8 @@ ALL = [
 # What may still be refused after mending, by the invariant that stays broken: the doctor names it, with its remedy.
 REFUSED: dict[str, set[str]] = {
     "root.writable": set(),
+    # Who may have switched chat off, nobody guesses: a person mends the settings.
+    "owner.valid": {"OWNER_SETTINGS_INVALID"},
     "channel.meta": {"CHANNEL_DAMAGED"},
     "channel.lock": {"PATH_REFUSED", "TASK_IO_ERROR", "PATH_LOCK_STORAGE_ERROR", "STATE_IO_ERROR"},
     "channel.folders": {

@@ -265,13 +265,33 @@ def test_what_comes_below_a_cursor_after_a_prune_is_late(tmp_path: Path) -> None
     assert found == {"message.late", "tombstone.agrees"}
 
 
-def test_a_file_that_is_restored_is_no_new_one(kept: KeepingRoom) -> None:
+def test_another_message_under_the_very_file_name_of_what_went_is_late_once(kept: KeepingRoom) -> None:
+    """As when two clones of a folder give one number to messages of one sender and title, and one is removed first."""
     kept.read("bob")
-    kept.sent(2, DAYS + 1).rename(kept.folder / "0002-alice-two.md")
-    assert doctor.examine(kept.reopened()).findings == ()
+    kept.sent(2, 1, body="something else entirely").rename(kept.folder / "0002-alice-two.md")
+    page = kept.page("bob")
+    assert page.late.files == ("0002-alice-two.md",)
+    reading.advance(page, "bob")
     assert kept.page("bob").late.count == 0
-    assert kept.gone() == [2]
-    assert len(kept.tombstones()) == 3
+    assert {each.id for each in doctor.examine(kept.reopened()).findings} == {"message.late", "tombstone.agrees"}
+    kept.post("alice", "four", "text")
+    assert kept.read("bob") == [4]
+    assert kept.page("bob").late.count == 0
+    kept.clock.turn((DAYS + 1) * DAY)
+    assert kept.gone() == [4]  # what came late stays, until it gets a number at which readers find it
+
+
+def test_a_file_that_is_restored_is_no_new_one(tmp_path: Path) -> None:
+    room = Arriving(tmp_path)
+    paths = [room.sent(seq, DAYS + 1) for seq in (1, 2, 3)]
+    data = paths[1].read_bytes()
+    room.read("bob")
+    assert room.gone() == [1, 2, 3]
+    plant(paths[1], data, at=4e9)
+    assert doctor.examine(room.reopened()).findings == ()
+    assert room.page("bob").late.count == 0
+    assert room.gone() == [2]
+    assert len(room.tombstones()) == 3
 
 
 def test_a_glance_counts_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,11 +78,11 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict[st
 
 
 def _files(cli: Cli) -> dict[str, bytes]:
-    """The files of a root, without the lines that hold times and without cursors' and folders' own data."""
+    """The files of a root, without the lines that hold times and without cursors', presence's and folders' own data."""
     found: dict[str, bytes] = {}
     for name, (_, data) in tree(cli.root).items():
         lines = [line for line in data.split(b"\n") if b"created" not in line]
-        found[name] = b"" if ".cursors" in name else b"\n".join(lines)
+        found[name] = b"" if ".cursors" in name or "/seen-" in name else b"\n".join(lines)
     return found
 
 

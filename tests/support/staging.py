@@ -40,8 +40,15 @@ class Answer(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The JSON document that was shown; empty when none was shown whole."""
-        return whole_document(self.out)
+        """The JSON document that was shown; empty when none was shown whole.
+
+        Of a stream it is the last one, with the warnings that came before it on lines of their own.
+        """
+        lines = [whole_document(line) for line in self.out.splitlines()]
+        warnings = [text for each in lines[:-1] for text in each.get("warnings", ())]
+        if len(lines) < 2 or any(set(each) > {"root", "root_from", "warnings"} for each in lines[:-1]):
+            return whole_document(self.out)
+        return {**lines[-1], "warnings": warnings} if all(lines) else {}
 
     @property
     def code(self) -> str:
